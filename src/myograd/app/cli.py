@@ -1,0 +1,189 @@
+"""The command line, `myograd`. `info`, `check` and `convert` answer at once; only the others load JAX."""
+
+from __future__ import annotations
+
+import json
+import sys
+import warnings
+from pathlib import Path
+from typing import Annotated
+
+import typer
+from rich.console import Console
+from rich.text import Text
+
+import myograd
+from myograd import models
+from myograd.app import views
+from myograd.errors import MyogradError
+from myograd.files.osim_read import read_osim
+from myograd.files.osim_write import write_osim
+
+app = typer.Typer(
+    help="Differentiable musculoskeletal dynamics: look at OpenSim models, and compute with them.",
+    no_args_is_help=True,
+    add_completion=False,
+    pretty_exceptions_enable=False,
+)
+# Names from files are shown as they are, whatever brackets they hold; tables keep their lines in a pipe.
+out = Console(markup=False, emoji=False, highlight=False, width=None if sys.stdout.isatty() else 160)
+err = Console(markup=False, emoji=False, highlight=False, stderr=True)
+
+Model = Annotated[
+    str, typer.Argument(metavar="MODEL", help="An .osim file, or the name of a model that ships with myograd.")
+]
+Json = Annotated[bool, typer.Option("--json", help="Print JSON, in SI units and radians.")]
+
+
+def main() -> None:
+    """Run the command line. Anything that Myograd refuses becomes one line on stderr and exit code 2."""
+    warnings.showwarning = _show_warning
+    debug = "--debug" in sys.argv
+    try:
+        app()
+    except (MyogradError, OSError) as error:
+        if debug:
+            raise
+        _line("error", str(error), "red")
+        sys.exit(2)
+
+
+def _show_warning(message: Warning | str, *_args: object) -> None:
+    _line("warning", str(message), "yellow")
+
+
+def _line(kind: str, message: str, style: str) -> None:
+    err.print(Text(f"{kind}: {' '.join(message.split())}", style=style), soft_wrap=True)
+
+
+def _print_version(wanted: bool) -> None:
+    if wanted:
+        out.print("myograd", myograd.__version__)
+        raise typer.Exit
+
+
+@app.callback()
+def options(
+    debug: Annotated[bool, typer.Option("--debug", help="Show the traceback of an error.")] = False,
+    version: Annotated[
+        bool, typer.Option("--version", help="Print the version and leave.", callback=_print_version, is_eager=True)
+    ] = False,
+) -> None:
+    pass  # both options act before any command runs: in main() and in _print_version()
+
+
+def find(model: str) -> Path:
+    """The file that MODEL means: a path if there is one, or else the name of a shipped model."""
+    path = Path(model)
+    if path.is_file():
+        return path
+    if path.is_dir():
+        raise MyogradError(f"{model} is a folder, not an .osim file")
+    if path.suffix or path.name != model:
+        raise MyogradError(f"there is no file {model}; shipped models are: {', '.join(models.names())}")
+    return models.model_path(model)
+
+
+def _wrote(path: Path) -> None:
+    out.print(f"wrote {path.resolve()}", soft_wrap=True)
+
+
+def _print_json(data: object) -> None:
+    print(json.dumps(data, indent=2, allow_nan=False))
+
+
+@app.command()
+def info(model: Model, as_json: Json = False) -> None:
+    """Say what a model consists of: joints and coordinates, mass, constraints, muscles."""
+    description = read_osim(find(model))
+    if as_json:
+        _print_json(views.info_data(description))
+    else:
+        out.print(views.info_view(description))
+
+
+@app.command()
+def check(
+    model: Model,
+    strict: Annotated[
+        bool, typer.Option("--strict", help="Exit with 1 if something that changes motion or force is not used.")
+    ] = False,
+    as_json: Json = False,
+) -> None:
+    """List what a file holds and myograd does not use, most important first.
+
+    Exit code 0 if the file could be read (see --strict), 2 if not.
+    """
+    description = read_osim(find(model))
+    if as_json:
+        _print_json(views.check_data(description))
+    else:
+        out.print(views.check_view(description))
+    if strict and any(element.severity in ("motion", "force") for element in description.unread):
+        raise typer.Exit(1)
+
+
+@app.command()
+def convert(
+    model: Model,
+    target: Annotated[Path, typer.Argument(metavar="OUT.osim", help="The file to write.")],
+    force: Annotated[bool, typer.Option("--force", help="Replace OUT.osim if it exists.")] = False,
+) -> None:
+    """Write a model, of any version that can be read, as an OpenSim 4.6 document."""
+    if target.suffix.lower() != ".osim":
+        raise MyogradError(f"the file to write must end in .osim, and {target} does not")
+    if target.exists() and not force:
+        raise MyogradError(f"{target} exists already; --force replaces it")
+    description = read_osim(find(model))
+    write_osim(description, target)
+    _wrote(target)
+
+
+@app.command("moment-arms")
+def moment_arms(
+    model: Model,
+    coordinate: Annotated[
+        str | None, typer.Option(help="Sweep this coordinate; without it, every independent one in turn.")
+    ] = None,
+    muscles: Annotated[str | None, typer.Option(help="Names of muscles, with commas; without it, all.")] = None,
+    target: Annotated[
+        Path | None, typer.Option("--out", help="Write a .csv: coordinate, value, muscle, moment arm in metres.")
+    ] = None,
+    plot: Annotated[Path | None, typer.Option(help="Write the curves to an .html file.")] = None,
+    points: Annotated[int, typer.Option(min=2, help="Values of the coordinate, evenly over its range.")] = 51,
+) -> None:
+    """Compute moment arms over the range of a coordinate, others at their defaults, constraints satisfied."""
+    from myograd.app import sweep
+
+    path = find(model)
+    with err.status("loading JAX and compiling ..."):
+        curves = sweep.moment_arm_curves(path, coordinate, muscles.split(",") if muscles else None, points)
+    out.print(sweep.table(curves))
+    if target:
+        sweep.write_csv(curves, target)
+        _wrote(target)
+    if plot:
+        sweep.write_plot(curves, plot)
+        _wrote(plot)
+
+
+@app.command()
+def demo(
+    target: Annotated[Path, typer.Option("--out", help="The .html file to write.")] = Path("demo.html"),
+    picture: Annotated[Path | None, typer.Option(help="Also write the picture of the swing as an .svg file.")] = None,
+) -> None:
+    """Let a shipped leg swing for five seconds; write its motion, energy and moment arms to an HTML file."""
+    from myograd.app import demo
+
+    with err.status("loading JAX ...") as status:
+        swing = demo.simulate(status.update)
+        status.update("drawing ...")
+        demo.write_html(swing, target)
+        if picture:
+            demo.write_picture(swing, picture)
+    out.print(demo.summary(swing))
+    _wrote(target)
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,268 @@
+"""What `myograd info` and `myograd check` say of a model, as plain data and as text for a terminal. No JAX."""
+
+from __future__ import annotations
+
+from collections import Counter, deque
+from collections.abc import Sequence
+from math import degrees, isfinite
+
+from rich.console import Group, RenderableType
+from rich.padding import Padding
+from rich.table import Table
+from rich.text import Text
+from rich.tree import Tree
+
+from myograd.model.description import (
+    SEVERITIES,
+    Body,
+    ConditionalPathPoint,
+    Coordinate,
+    CoordinateCoupler,
+    Joint,
+    ModelDescription,
+    MovingPathPoint,
+    Unread,
+)
+
+UNITS = {"rotational": "rad", "translational": "m", "coupled": ""}
+
+MATTERS = {
+    "motion": "poses and accelerations",
+    "force": "muscle-driven accelerations",
+    "control": "control signals and reports",
+    "appearance": "looks only",
+}
+"""What an unread element would change, by its severity."""
+
+
+def base_body(description: ModelDescription, frame: str) -> str:
+    """The name of the body (or `ground`) that the frame at this path is fixed to."""
+    frames = description.frames()
+    at = frames[frame]
+    while not isinstance(at, Body):
+        at = frames[at.parent]
+    return at.name
+
+
+def ordered(unread: Sequence[Unread]) -> list[Unread]:
+    """From what matters most to what matters least; within that by class and line."""
+    return sorted(unread, key=lambda element: (SEVERITIES.index(element.severity), element.kind, element.line))
+
+
+# info --------------------------------------------------------------------------------------------------------
+
+
+def info_data(description: ModelDescription) -> dict:
+    """All that `info` shows, in SI units and radians, ready for JSON (an unlimited range ends in None)."""
+    dependent = {c.dependent for c in description.constraints if isinstance(c, CoordinateCoupler) and c.enforced}
+    coordinates = description.coordinates()
+    return {
+        "name": description.name,
+        "file": description.source,
+        "version": description.version,
+        "mass": sum(body.mass for body in description.bodies),
+        "gravity": list(description.gravity),
+        "counts": {
+            "bodies": len(description.bodies),
+            "joints": len(description.joints),
+            "coordinates": len(coordinates),
+            "locked coordinates": sum(c.locked for c in coordinates),
+            "prescribed coordinates": sum(c.prescribed for c in coordinates),
+            "dependent coordinates": len(dependent),
+            "constraints": len(description.constraints),
+            "muscles": len(description.muscles),
+            "wrapping surfaces": len(description.wrap_objects()),
+            "markers": len(description.markers),
+        },
+        "joints": [
+            {
+                "name": joint.name,
+                "class": joint.kind,
+                "parent": base_body(description, joint.parent_frame),
+                "child": base_body(description, joint.child_frame),
+                "coordinates": [_coordinate_data(c, c.name in dependent) for c in joint.coordinates],
+            }
+            for joint in description.joints
+        ],
+        "constraints": [
+            {
+                "name": constraint.name,
+                "class": type(constraint).__name__.replace("CoordinateCoupler", "CoordinateCouplerConstraint"),
+                "binds": _bound(description, constraint),
+                "enforced": constraint.enforced,
+            }
+            for constraint in description.constraints
+        ],
+        "muscles": _muscle_classes(description),
+        "unread": {s: sum(element.severity == s for element in description.unread) for s in SEVERITIES},
+    }
+
+
+def _coordinate_data(coordinate: Coordinate, dependent: bool) -> dict:
+    return {
+        "name": coordinate.name,
+        "motion": coordinate.motion_type,
+        "unit": UNITS[coordinate.motion_type],
+        "range": [limit if isfinite(limit) else None for limit in coordinate.range],
+        "default": coordinate.default_value,
+        "clamped": coordinate.clamped,
+        "locked": coordinate.locked,
+        "prescribed": coordinate.prescribed,
+        "dependent": dependent,
+    }
+
+
+def _bound(description: ModelDescription, constraint) -> list[str]:
+    """The coordinates (dependent first) or the bodies that a constraint binds."""
+    if isinstance(constraint, CoordinateCoupler):
+        return [constraint.dependent, *constraint.independent]
+    return [base_body(description, frame) for frame in (constraint.frame1, constraint.frame2)]
+
+
+def _muscle_classes(description: ModelDescription) -> dict[str, dict[str, int]]:
+    """Per class: how many muscles, how many points their paths have, and how many of what kind."""
+    classes: dict[str, Counter] = {}
+    for muscle in description.muscles:
+        counts = classes.setdefault(muscle.kind, Counter())
+        points = muscle.path.points
+        counts["muscles"] += 1
+        counts["path points"] += len(points)
+        counts["conditional"] += sum(isinstance(p, ConditionalPathPoint) for p in points)
+        counts["moving"] += sum(isinstance(p, MovingPathPoint) for p in points)
+        counts["wraps"] += len(muscle.path.wraps)
+    return {kind: dict(counts) for kind, counts in classes.items()}
+
+
+def info_view(description: ModelDescription) -> RenderableType:
+    """The text of `myograd info`."""
+    data = info_data(description)
+    counts = data["counts"]
+    facts = Table.grid(padding=(0, 2))
+    facts.add_row("file", f"{data['file']} (OpenSim document {data['version']})")
+    facts.add_row("mass", f"{data['mass']:.6g} kg")
+    facts.add_row("gravity", f"{' '.join(f'{g:.6g}' for g in data['gravity'])} m/s²")
+    facts.add_row("counts", ", ".join(f"{n} {_number(n, what)}" for what, n in counts.items() if n))
+    parts: list[RenderableType] = [Text(data["name"], style="bold"), facts, Text(), _joint_tree(description)]
+    if data["constraints"]:
+        table = Table("constraint", "class", "binds", title="Constraints", title_justify="left", box=None)
+        for constraint in data["constraints"]:
+            state = "" if constraint["enforced"] else " (not enforced)"
+            table.add_row(constraint["name"], constraint["class"], ", ".join(constraint["binds"]) + state)
+        parts += [Text(), table]
+    if data["muscles"]:
+        columns = ("muscles", "path points", "conditional", "moving", "wraps")
+        table = Table("class", title="Muscles", title_justify="left", box=None)
+        for column in columns:
+            table.add_column(column, justify="right")
+        for kind, numbers in data["muscles"].items():
+            table.add_row(kind, *(str(numbers[column]) for column in columns))
+        parts += [Text(), table]
+    if description.unread:
+        found = ", ".join(f"{n} {severity}" for severity, n in data["unread"].items() if n)
+        parts += [Text(), Text(f"Not used by myograd: {found}. `myograd check` lists them.", style="yellow")]
+    return Group(*parts)
+
+
+def _number(n: int, plural: str) -> str:
+    """`1 body`, `2 bodies`; `1 locked coordinate`."""
+    if n != 1:
+        return plural
+    return plural[:-3] + "y" if plural.endswith("ies") else plural[:-1]
+
+
+def _joint_tree(description: ModelDescription) -> RenderableType:
+    """Bodies as they hang from ground, joint by joint; a joint whose child is nearer to ground is called reversed."""
+    joints_of: dict[str, list[tuple[Joint, str, bool]]] = {}
+    for joint in description.joints:
+        parent = base_body(description, joint.parent_frame)
+        child = base_body(description, joint.child_frame)
+        joints_of.setdefault(parent, []).append((joint, child, False))
+        joints_of.setdefault(child, []).append((joint, parent, True))
+
+    masses = {body.name: body.mass for body in description.bodies}
+    dependent = {c.dependent for c in description.constraints if isinstance(c, CoordinateCoupler) and c.enforced}
+    ground = description.ground.name
+    tree = Tree(Text(ground, style="bold"))
+    branches = {ground: tree}
+    waiting = deque([ground])
+    seen: set[int] = set()
+    while waiting:
+        inner = waiting.popleft()
+        for joint, outer, reverse in joints_of.get(inner, []):
+            if id(joint) in seen:
+                continue
+            seen.add(id(joint))
+            label = Text.assemble(
+                (outer, "bold"),
+                f"  {masses.get(outer, 0.0):.4g} kg  ",
+                (f"{joint.kind} {joint.name}{' (reversed)' if reverse else ''}", "cyan"),
+            )
+            for coordinate in joint.coordinates:
+                label.append(f"\n  {coordinate_line(coordinate, coordinate.name in dependent)}", style="dim")
+            branch = branches[inner].add(label)
+            if outer not in branches:
+                branches[outer] = branch
+                waiting.append(outer)
+    loose = [name for name in masses if name not in branches]
+    if not loose:
+        return tree
+    return Group(tree, Padding(Text(f"not joined to ground: {', '.join(loose)}", style="yellow"), (0, 0, 0, 1)))
+
+
+def coordinate_line(coordinate: Coordinate, dependent: bool) -> str:
+    """`knee_angle_r  -120° to 10°, default 0°, locked`."""
+    low, high = (_amount(limit, coordinate.motion_type) for limit in coordinate.range)
+    words = [f"{low} to {high}", f"default {_amount(coordinate.default_value, coordinate.motion_type)}"]
+    states = {
+        "clamped": coordinate.clamped,
+        "locked": coordinate.locked,
+        "prescribed": coordinate.prescribed,
+        "dependent": dependent,
+    }
+    words += [state for state, holds in states.items() if holds]
+    return f"{coordinate.name}  {', '.join(words)}"
+
+
+def _amount(value: float, motion: str) -> str:
+    """A value in the unit people say it in; coupled coordinates have none, as in OpenSim."""
+    if motion == "rotational":
+        return f"{degrees(value):.4g}°"
+    return f"{value:.4g} {UNITS[motion]}".strip()
+
+
+# check -------------------------------------------------------------------------------------------------------
+
+
+def check_data(description: ModelDescription) -> list[dict]:
+    """What is not used, most important first, ready for JSON."""
+    return [
+        {
+            "severity": element.severity,
+            "class": element.kind,
+            "name": element.name,
+            "line": element.line,
+            "reason": element.reason,
+        }
+        for element in ordered(description.unread)
+    ]
+
+
+def check_view(description: ModelDescription) -> RenderableType:
+    """The text of `myograd check`."""
+    if not description.unread:
+        return Text(f"{description.source}: everything in the file is used.", style="green")
+    table = Table("line", "class", "name", "why", box=None)
+    table.columns[0].justify = "right"
+    severity = reason = ""
+    for element in ordered(description.unread):
+        if element.severity != severity:
+            if severity:
+                table.add_row()
+            severity, reason = element.severity, ""
+            table.add_row("", Text(severity, "bold"), "", Text(f"bears on {MATTERS[severity]}", "bold"))
+        why = element.reason if element.reason != reason else "″"
+        reason = element.reason
+        table.add_row(str(element.line), element.kind, element.name, why)
+    numbers = Counter(element.severity for element in description.unread)
+    found = ", ".join(f"{numbers[severity]} {severity}" for severity in SEVERITIES if numbers[severity])
+    return Group(table, Text(), Text(f"{description.source}: not used: {found}."))

@@ -1,0 +1,1 @@
+"""Kinematics, inertia, constraints, forward and inverse dynamics: functions `f(model, q, u, ...)`."""

@@ -1,0 +1,258 @@
+"""Constraints: position errors, Jacobian G and bias, with `G udot + bias = 0`; coupled coordinates eliminated.
+
+Rows, in order: couplers, welds (3 turns, then 3 displacements), points, distances, locked, prescribed coordinates; their
+names are `model.constraints.row_names`.
+"""
+
+from __future__ import annotations
+
+import jax
+import jax.numpy as jnp
+import numpy as np
+from jaxtyping import Array, Float
+
+from ..geometry.piecewise import evaluate
+from ..geometry.spatial import cross, dot, rotate
+from ..model.model import Model
+from .kinematics import Motion, Pose, coordinate_rates, point_acceleration, point_velocity, speed_to_rate
+
+Vector = Float[Array, " c"]
+
+
+def _coupled(model: Model, q: Vector) -> tuple[Float[Array, " d"], Float[Array, "d c"], Float[Array, " t"]]:
+    """Value of each coupler's function, its gradient, and the curvature of its spline terms."""
+    ties, fixed = model.ties, model.constraints
+    value = ties.coupler_slopes @ q + ties.coupler_offsets
+    gradient = ties.coupler_slopes
+    curvature = jnp.zeros(0)
+    if len(fixed.coupler_spline):
+        f, slope, curvature = evaluate(ties.coupler_splines, q[fixed.coupler_coordinate])
+        value = value.at[fixed.coupler_spline].add(f)
+        gradient = gradient.at[fixed.coupler_spline, fixed.coupler_coordinate].add(slope)
+    return value, gradient, curvature
+
+
+def _sides(model: Model, at: Pose, links: np.ndarray, location: Float[Array, "2 3 x"]) -> list[Float[Array, "3 x"]]:
+    """Ground positions of the two points of each constraint."""
+    return [rotate(at.rotation[:, :, links[:, k]], location[k]) + at.origin[:, links[:, k]] for k in (0, 1)]
+
+
+def _weld_axes(model: Model, at: Pose) -> tuple[Float[Array, "3 3 w"], Float[Array, "3 3 w"]]:
+    """Axes that must stay at right angles: first frame's x, y, z against second frame's y, z, x; `[component, axis, weld]`."""
+    links, R = model.constraints.welds, model.ties.weld_rotation
+    first, second = (
+        jnp.stack([rotate(at.rotation[:, :, links[:, k]], R[k][:, axis]) for axis in order], axis=1)
+        for k, order in ((0, (0, 1, 2)), (1, (1, 2, 0)))
+    )
+    return first, second
+
+
+def constraint_errors(model: Model, at: Pose, q: Vector, time: Float[Array, ""] | float = 0.0) -> Float[Array, " rows"]:
+    """How far each constraint is from being satisfied: rad, m, or the coordinate's unit."""
+    fixed, ties = model.constraints, model.ties
+    value, _, _ = _coupled(model, q)
+    first, second = _weld_axes(model, at)
+    weld_a, weld_b = _sides(model, at, fixed.welds, ties.weld_location)
+    point_a, point_b = _sides(model, at, fixed.points, ties.point_location)
+    end_a, end_b = _sides(model, at, fixed.distances, ties.distance_location)
+    apart = end_b - end_a
+    course, _, _ = evaluate(ties.prescribed, jnp.full(len(fixed.prescribed), time))
+    turns = jnp.stack([dot(first[:, k], second[:, k]) for k in range(3)])
+    return jnp.concatenate(
+        [
+            value - q[fixed.dependent],
+            jnp.concatenate([turns, weld_b - weld_a]).T.ravel(),
+            (point_b - point_a).T.ravel(),
+            _norm(apart) - ties.distance,
+            q[fixed.locked] - model.coordinates.default[fixed.locked],
+            q[fixed.prescribed] - course,
+        ]
+    )
+
+
+def _norm(v: Float[Array, "3 x"]) -> Float[Array, " x"]:
+    square = dot(v, v)
+    safe = jnp.where(square > 0, square, 1.0)
+    return jnp.where(square > 0, jnp.sqrt(safe), 0.0)
+
+
+def jacobian_rows(model: Model, at: Pose, q: Vector) -> Float[Array, "rows c"]:
+    """G(q): rates of the constraint errors per unit speeds."""
+    fixed, ties = model.constraints, model.ties
+    c = len(model.coordinate_names)
+    N = speed_to_rate(model, q)
+    _, gradient, _ = _coupled(model, q)
+
+    def between(links: np.ndarray) -> np.ndarray:
+        """+1 where a speed moves only the second link, -1 only the first."""
+        return (model.tree.speed_links[:, links[:, 1]] - model.tree.speed_links[:, links[:, 0]]).T  # [x, c]
+
+    def apart_rates(links: np.ndarray, positions: list[Float[Array, "3 x"]]) -> Float[Array, "3 x c"]:
+        """Rate of the second point's displacement from the first per unit speed."""
+        w, v = at.screws[:3, None, :], at.screws[3:, None, :]
+        rates = [v + cross(jnp.broadcast_to(w, (3, len(links), c)), p[:, :, None]) for p in positions]
+        moves = model.tree.speed_links.T
+        return rates[1] * moves[links[:, 1]] - rates[0] * moves[links[:, 0]]
+
+    first, second = _weld_axes(model, at)
+    normal = jnp.stack([cross(first[:, k], second[:, k]) for k in range(3)], axis=1)  # [3, axis, w]
+    turn = -jnp.einsum("xkw,xc->kwc", normal, at.screws[:3]) * between(fixed.welds)
+    weld = apart_rates(fixed.welds, _sides(model, at, fixed.welds, ties.weld_location))
+    point = apart_rates(fixed.points, _sides(model, at, fixed.points, ties.point_location))
+    ends = _sides(model, at, fixed.distances, ties.distance_location)
+    along = ends[1] - ends[0]
+    distance = dot(along[:, :, None] / _norm(along)[:, None], apart_rates(fixed.distances, ends))
+    eye = jnp.eye(c)
+    return jnp.concatenate(
+        [
+            (gradient - eye[fixed.dependent]) @ N,
+            jnp.concatenate([turn, weld]).transpose(1, 0, 2).reshape(-1, c),
+            point.transpose(1, 0, 2).reshape(-1, c),
+            distance,
+            N[fixed.locked],
+            N[fixed.prescribed],
+        ]
+    )
+
+
+def bias_rows(
+    model: Model, at: Pose, moving: Motion, q: Vector, u: Vector, time: Float[Array, ""] | float = 0.0
+) -> Float[Array, " rows"]:
+    """What must be added to `G udot` to give the second derivatives of the constraint errors."""
+    fixed, ties = model.constraints, model.ties
+    qdot = coordinate_rates(model, q, u)
+    spin = jnp.zeros_like(u)  # Ndot u
+    if len(model.tree.balls):
+        _, spin = jax.jvp(lambda x: coordinate_rates(model, x, u), (q,), (qdot,))
+    _, gradient, curvature = _coupled(model, q)
+    couplers = gradient @ spin - spin[fixed.dependent]
+    if len(fixed.coupler_spline):
+        couplers = couplers.at[fixed.coupler_spline].add(curvature * qdot[fixed.coupler_coordinate] ** 2)
+
+    def apart(links: np.ndarray, location: Float[Array, "2 3 x"]) -> list[Float[Array, "3 x"]]:
+        """Displacement of the second point from the first, its rate, and its acceleration at zero udot."""
+        positions = _sides(model, at, links, location)
+        V = [moving.velocity[:, links[:, k]] for k in (0, 1)]
+        A = [moving.bias_acceleration[:, links[:, k]] for k in (0, 1)]
+        v = [point_velocity(V[k], positions[k]) for k in (0, 1)]
+        a = [point_acceleration(A[k], V[k], positions[k]) for k in (0, 1)]
+        return [positions[1] - positions[0], v[1] - v[0], a[1] - a[0]]
+
+    first, second = _weld_axes(model, at)
+    turns = jnp.stack([_turn_bias(moving, fixed.welds, first[:, k], second[:, k]) for k in range(3)])
+    _, _, weld = apart(fixed.welds, ties.weld_location)
+    _, _, point = apart(fixed.points, ties.point_location)
+    d, d_rate, d_bias = apart(fixed.distances, ties.distance_location)
+    length = _norm(d)
+    stretching = dot(d, d_rate) / length
+    distance = (dot(d, d_bias) + dot(d_rate, d_rate) - stretching**2) / length
+    _, _, course = evaluate(ties.prescribed, jnp.full(len(fixed.prescribed), time))
+    return jnp.concatenate(
+        [
+            couplers,
+            jnp.concatenate([turns, weld]).T.ravel(),
+            point.T.ravel(),
+            distance,
+            spin[fixed.locked],
+            spin[fixed.prescribed] - course,
+        ]
+    )
+
+
+def _turn_bias(
+    moving: Motion, links: np.ndarray, a: Float[Array, "3 w"], b: Float[Array, "3 w"]
+) -> Float[Array, " w"]:
+    """Second derivative of `a . b` at zero udot, a fixed in the first link and b in the second."""
+    w = [moving.velocity[:3, links[:, k]] for k in (0, 1)]
+    alpha = [moving.bias_acceleration[:3, links[:, k]] for k in (0, 1)]
+    a1, b1 = cross(w[0], a), cross(w[1], b)
+    a2 = cross(alpha[0], a) + cross(w[0], a1)
+    b2 = cross(alpha[1], b) + cross(w[1], b1)
+    return dot(a2, b) + 2 * dot(a1, b1) + dot(a, b2)
+
+
+def speed_errors(
+    model: Model, at: Pose, q: Vector, u: Vector, time: Float[Array, ""] | float = 0.0
+) -> Float[Array, " rows"]:
+    """Rates of the constraint errors: `G u`, less the rates of prescribed coordinates."""
+    fixed = model.constraints
+    _, slope, _ = evaluate(model.ties.prescribed, jnp.full(len(fixed.prescribed), time))
+    errors = jacobian_rows(model, at, q) @ u
+    return errors.at[len(fixed.row_names) - len(fixed.prescribed) :].add(-slope)
+
+
+# Elimination -------------------------------------------------------------------------------------------------
+
+
+def elimination(model: Model, q: Vector) -> Float[Array, "explicit free"]:
+    """Rates of the eliminated coordinates per rates of the free ones.
+
+    Eliminated rates are `J_f udot_f + J_h udot_h`; J_h has no cycles, so its powers end with the longest chain.
+    """
+    fixed = model.constraints
+    free, explicit = fixed.free, fixed.explicit
+    gradient = _explicit_gradient(model, q)
+    rates = gradient[:, free]
+    for _ in range(fixed.explicit_depth):
+        rates = gradient[:, free] + gradient[:, explicit] @ rates
+    return rates
+
+
+def _explicit_gradient(model: Model, q: Vector) -> Float[Array, "explicit c"]:
+    fixed = model.constraints
+    _, gradient, _ = _coupled(model, q)
+    by_coupler = fixed.explicit_coupler >= 0
+    rows = jnp.zeros((len(fixed.explicit), len(model.coordinate_names)))
+    return rows.at[np.flatnonzero(by_coupler)].set(gradient[fixed.explicit_coupler[by_coupler]])
+
+
+def _fill_explicit(model: Model, start: Vector, values: Float[Array, " explicit"], gradient: Array) -> Vector:
+    """Vector x with `x_explicit = values + gradient x`, free entries as in `start`."""
+    fixed = model.constraints
+    x = start.at[fixed.explicit].set(0.0)
+    for _ in range(fixed.explicit_depth + 1):
+        x = x.at[fixed.explicit].set(values + gradient @ x)
+    return x
+
+
+def explicit_speeds(model: Model, q: Vector, u: Vector, time: Float[Array, ""] | float = 0.0) -> Vector:
+    """u with the eliminated speeds replaced by what the free ones make them."""
+    rates = _explicit_prescribed(model, time)[1]
+    return _fill_explicit(model, u, rates, _explicit_gradient(model, q))
+
+
+def explicit_accelerations(
+    model: Model, q: Vector, u: Vector, udot: Vector, time: Float[Array, ""] | float = 0.0
+) -> Vector:
+    """udot with the eliminated accelerations replaced by what the free ones make them."""
+    fixed = model.constraints
+    _, _, curvature = _coupled(model, q)
+    curving = jnp.zeros(len(fixed.dependent))
+    if len(fixed.coupler_spline):
+        curving = curving.at[fixed.coupler_spline].add(curvature * u[fixed.coupler_coordinate] ** 2)
+    by_coupler = fixed.explicit_coupler >= 0
+    extra = _explicit_prescribed(model, time)[2]
+    extra = extra.at[np.flatnonzero(by_coupler)].add(curving[fixed.explicit_coupler[by_coupler]])
+    return _fill_explicit(model, udot, extra, _explicit_gradient(model, q))
+
+
+def explicit_coordinates(model: Model, q: Vector, time: Float[Array, ""] | float = 0.0) -> Vector:
+    """q with the eliminated coordinates replaced by what the free ones make them."""
+    fixed = model.constraints
+    held = _explicit_prescribed(model, time)[0]
+    locked = np.flatnonzero(fixed.explicit_coupler == -1)
+    held = held.at[locked].set(model.coordinates.default[fixed.explicit[locked]])
+    by_coupler = np.flatnonzero(fixed.explicit_coupler >= 0)
+    for _ in range(fixed.explicit_depth + 1):
+        value, _, _ = _coupled(model, q)
+        q = q.at[fixed.explicit].set(held.at[by_coupler].set(value[fixed.explicit_coupler[by_coupler]]))
+    return q
+
+
+def _explicit_prescribed(model: Model, time: Float[Array, ""] | float) -> list[Float[Array, " explicit"]]:
+    """Value, rate and acceleration of those eliminated coordinates that follow a function of time; 0 elsewhere."""
+    fixed = model.constraints
+    course = evaluate(model.ties.prescribed, jnp.full(len(fixed.prescribed), time))
+    rows = np.flatnonzero(fixed.explicit_coupler <= -2)
+    which = -2 - fixed.explicit_coupler[rows]
+    return [jnp.zeros(len(fixed.explicit)).at[rows].set(part[which]) for part in course]

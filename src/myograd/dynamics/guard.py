@@ -1,0 +1,44 @@
+"""Errors from inside compiled code: checks that cost one comparison while nothing is wrong."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+import equinox.internal as eqxi
+import jax
+import jax.numpy as jnp
+import numpy as np
+from jax import lax
+from jaxtyping import Array, Bool
+
+from ..errors import MyogradError
+
+
+class LastError:
+    """What the latest failed check raised, so that `entry` can raise it again without XLA's wrapping."""
+
+    error: MyogradError | None = None
+
+
+def raise_where(
+    failed: Bool[Array, ""], value: Array, evidence: Array, blame: Callable[[np.ndarray], MyogradError]
+) -> Array:
+    """`value`; or, once any element of a batch has failed, the error that `blame` makes of the matrix `evidence`.
+
+    The evidence is looked at in Python, and only on failure, so `blame` can afford to find out names.
+    """
+
+    def look(failed: np.ndarray, evidence: np.ndarray) -> np.ndarray:
+        matrices = np.asarray(evidence).reshape(-1, *evidence.shape[-2:])
+        first = int(np.argmax(np.broadcast_to(failed, evidence.shape[:-2])))
+        LastError.error = blame(matrices[first])
+        raise LastError.error
+
+    def ask(failed: Array, evidence: Array) -> Array:
+        result = jax.ShapeDtypeStruct((), np.int32)
+        return jax.pure_callback(look, result, failed, evidence, vmap_method="broadcast_all")
+
+    failed, evidence = lax.stop_gradient((failed, evidence))
+    token = lax.cond(eqxi.unvmap_any(failed), ask, lambda failed, evidence: jnp.int32(0), failed, evidence)
+    # The value must depend on the outcome, or the compiler would drop the check.
+    return jnp.where(token == 0, value, jnp.nan)

@@ -1,0 +1,67 @@
+"""Mass, momentum, energy, and the mass matrix.
+
+A link's inertia about the ground origin is ten numbers that add: mass m, first moment h = m c, second moment I. Composite
+inertias of all subtrees are then one product with a 0/1 matrix, and `M_ij = S_i . I_subtree(j) S_j` for i inboard of j.
+"""
+
+from __future__ import annotations
+
+import jax.numpy as jnp
+import numpy as np
+from jaxtyping import Array, Float
+
+from ..geometry.spatial import cross, dot, rotate
+from ..model.model import Model
+from .kinematics import Pose
+
+_PAIRS = ((0, 0), (1, 1), (2, 2), (0, 1), (0, 2), (1, 2))  # order of the six second moments
+
+
+def link_inertia(model: Model, at: Pose) -> Float[Array, "10 n"]:
+    """m, h (3), I (xx yy zz xy xz yz) of every link about the ground origin, in ground axes."""
+    bodies, tree = model.bodies, model.tree
+    body = np.maximum(tree.link_body, 0)
+    share = np.where(tree.link_body >= 0, tree.link_share, 0.0)  # ground has none
+    m = bodies.mass[body] * share
+    R = at.rotation
+    c = rotate(R, bodies.mass_center[:, body]) + at.origin
+    # A body without mass has no inertia either, whatever the file says (as in OpenSim).
+    i = jnp.where(m > 0, bodies.inertia[:, body] * share, 0.0)
+    central = [[i[0], i[3], i[4]], [i[3], i[1], i[5]], [i[4], i[5], i[2]]]
+    RI = [[sum(R[a, k] * central[k][b] for k in range(3)) for b in range(3)] for a in range(3)]
+    cc = dot(c, c)
+    second = [
+        sum(RI[a][k] * R[b, k] for k in range(3)) + m * ((cc if a == b else 0.0) - c[a] * c[b]) for a, b in _PAIRS
+    ]
+    return jnp.stack([m, *(m * c), *second])
+
+
+def apply_inertia(inertia: Float[Array, "10 n"], V: Float[Array, "6 n"]) -> Float[Array, "6 n"]:
+    """Momentum (angular about the ground origin above linear) of spatial velocities V, or `I A` of accelerations."""
+    m, h = inertia[0], inertia[1:4]
+    xx, yy, zz, xy, xz, yz = inertia[4:]
+    w, v = V[:3], V[3:]
+    turning = jnp.stack(
+        [xx * w[0] + xy * w[1] + xz * w[2], xy * w[0] + yy * w[1] + yz * w[2], xz * w[0] + yz * w[1] + zz * w[2]]
+    )
+    return jnp.concatenate([turning + cross(h, v), m * v + cross(w, h)])
+
+
+def joint_space_inertia(model: Model, at: Pose) -> Float[Array, "c c"]:
+    """M(q), by composite rigid bodies."""
+    links = model.tree.speed_links
+    composite = link_inertia(model, at) @ links.T
+    F = apply_inertia(composite, at.screws)
+    inner = at.screws.T @ F  # right where speed i is inboard of, or in the same joint as, speed j
+    same_or_inboard, apart = _ancestry(links)
+    return jnp.where(same_or_inboard, inner, jnp.where(apart, 0.0, inner.T))
+
+
+def _ancestry(links: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+    """[i, j]: everything that j moves, i moves too; and: i and j move nothing in common."""
+    common = links @ links.T
+    return common == links.sum(axis=1), common == 0
+
+
+def total_mass(model: Model) -> Float[Array, ""]:
+    return jnp.sum(model.bodies.mass)

@@ -1,0 +1,38 @@
+"""The errors that users see. Each message says what is wrong, where, and what would be right."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from difflib import get_close_matches
+
+
+class MyogradError(Exception):
+    """Anything that Myograd refuses to do, with the reason."""
+
+
+class FileFormatError(MyogradError):
+    """A file cannot be read as what it should be."""
+
+    def __init__(self, message: str, path: object = "", line: int = 0):
+        where = f"{path}:{line}: " if path and line else f"{path}: " if path else ""
+        super().__init__(where + message)
+        self.path, self.line = path, line
+
+
+class ModelError(MyogradError):
+    """A model is inconsistent, or lacks what a computation needs."""
+
+
+class UnreadError(ModelError):
+    """The answer would depend on parts of the model that are not read."""
+
+
+def nearest(name: str, known: Iterable[str]) -> str:
+    """`; did you mean 'x'?` or, failing a near match, the first few known names."""
+    known = list(known)
+    close = get_close_matches(name, known, n=1)
+    if close:
+        return f"; did you mean {close[0]!r}?"
+    if not known:
+        return "; there are none"
+    return f"; there are: {', '.join(known[:8])}{', ...' if len(known) > 8 else ''}"

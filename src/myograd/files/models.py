@@ -1,0 +1,48 @@
+"""Models from files and back: `load_model` and `save_model`."""
+
+from __future__ import annotations
+
+import warnings
+from os import PathLike
+
+from ..model.compile import compile_model
+from ..model.description import ModelDescription
+from ..model.export import description_of
+from ..model.model import Model
+from .osim_read import read_osim
+from .osim_write import write_osim
+
+
+class UnreadWarning(UserWarning):
+    """A model file holds parts that are not used."""
+
+
+def load_model(path: str | PathLike[str], opensim_coriolis: bool = False) -> Model:
+    """Read an OpenSim document (version 3.0 to 4.6) and make it ready to be computed with.
+
+    Warns once if the file holds anything but looks that is not used; `myograd check FILE` lists it. `opensim_coriolis`:
+    see `compile_model`.
+    """
+    description = read_osim(path)
+    _warn_of_unread(description)
+    return compile_model(description, opensim_coriolis)
+
+
+def _warn_of_unread(description: ModelDescription) -> None:
+    matters = [item for item in description.unread if item.severity != "appearance"]
+    if not matters:
+        return
+    kinds: dict[str, int] = {}
+    for item in matters:
+        kinds[item.kind] = kinds.get(item.kind, 0) + 1
+    listed = ", ".join(f"{count} {kind}" for kind, count in kinds.items())
+    warnings.warn(
+        f"{description.source}: read but not used: {listed}. See `myograd check {description.source}`",
+        UnreadWarning,
+        stacklevel=3,
+    )
+
+
+def save_model(model: Model, path: str | PathLike[str]) -> None:
+    """Write a model, with its present values, as an OpenSim 4.6 document."""
+    write_osim(description_of(model), path)

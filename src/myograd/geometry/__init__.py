@@ -1,0 +1,1 @@
+"""Rotations, rigid transforms, screws, piecewise polynomials, wrapping surfaces. Knows nothing of bodies."""

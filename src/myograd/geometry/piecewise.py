@@ -1,0 +1,46 @@
+"""Many scalar functions at once, each a piecewise polynomial in a shared table.
+
+Lines, polynomials, natural and SIMM splines are all of this form, so one gather and one Horner loop evaluate every
+spline of a model, with first and second derivatives for the price of a few more multiplications.
+"""
+
+from __future__ import annotations
+
+import equinox as eqx
+import jax.numpy as jnp
+import numpy as np
+from jaxtyping import Array, Float
+
+
+class PiecewisePolynomials(eqx.Module):
+    """`n` functions; function i is, on piece k, `sum_j coefficients[j, k, i] (x - origin[k, i])^j`.
+
+    Piece 0 lies left of the first knot and piece k between knots k-1 and k; unused knots are infinite.
+    """
+
+    knots: Float[Array, "pieces-1 n"]
+    origins: Float[Array, "pieces n"]
+    coefficients: Float[Array, "degree+1 pieces n"]
+    sines: Float[Array, "3 n"] | None
+    """amplitude, angular frequency and phase of a sine added to each function; None where no function has one"""
+
+
+def evaluate(
+    table: PiecewisePolynomials, x: Float[Array, " n"]
+) -> tuple[Float[Array, " n"], Float[Array, " n"], Float[Array, " n"]]:
+    """Value, slope and curvature of function i at x[i]."""
+    piece = jnp.sum(x >= table.knots, axis=0)
+    which = np.arange(table.origins.shape[1])
+    s = x - table.origins[piece, which]
+    c = table.coefficients[:, piece, which]
+    value, slope, half_curvature = c[-1], jnp.zeros_like(s), jnp.zeros_like(s)
+    for ck in c[-2::-1]:  # Horner, with its two derivatives
+        half_curvature = half_curvature * s + slope
+        slope = slope * s + value
+        value = value * s + ck
+    curvature = 2 * half_curvature
+    if table.sines is not None:
+        amplitude, omega, phase = table.sines
+        sine, cosine = amplitude * jnp.sin(omega * x + phase), amplitude * jnp.cos(omega * x + phase)
+        value, slope, curvature = value + sine, slope + omega * cosine, curvature - omega**2 * sine
+    return value, slope, curvature

@@ -1,0 +1,1 @@
+"""Muscle paths and their leverage; contraction, activation and EMG follow."""

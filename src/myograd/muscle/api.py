@@ -1,0 +1,91 @@
+"""The public functions of muscle paths: lengths, speeds, moment arms."""
+
+from __future__ import annotations
+
+import jax
+import jax.numpy as jnp
+import numpy as np
+from jaxtyping import Array, Float
+
+from ..dynamics.api import coupling
+from ..dynamics.entry import entry
+from ..dynamics.kinematics import coordinate_rates, pose, speed_to_rate
+from ..errors import ModelError, UnreadError
+from ..model.model import Model
+from .path import length_gradient, path_lengths
+
+Vector = Float[Array, " c"]
+Q = "coordinate_names"
+
+
+def _need_paths(model: Model, function: str, accept: tuple[str, ...]) -> None:
+    """Raise unless every muscle whose path could not be read is accepted by name."""
+    missing = [model.muscle_names[m] for m in model.paths.no_path]
+    open_ = [name for name in missing if name not in accept]
+    if open_:
+        raise UnreadError(
+            f"{function} of {model.names.model!r}: the path of {', '.join(open_[:5])} is of a class that is not read. To get "
+            f"the other muscles, with NaN for these, pass accept=({open_[0]!r}, ...)"
+        )
+
+
+def _blank(model: Model, rows: Float[Array, "m *rest"]) -> Float[Array, "m *rest"]:
+    """NaN for muscles without a path that could be read."""
+    return rows.at[np.array(model.paths.no_path, int)].set(jnp.nan) if model.paths.no_path else rows
+
+
+@entry(q=Q)
+def muscle_lengths(model: Model, q: Vector, accept: tuple[str, ...] = ()) -> Float[Array, " m"]:
+    """Length of every muscle-tendon path [m]."""
+    _need_paths(model, "muscle_lengths", accept)
+    return _blank(model, path_lengths(model, pose(model, q), q))
+
+
+@entry(q=Q, u=Q)
+def muscle_speeds(model: Model, q: Vector, u: Vector, accept: tuple[str, ...] = ()) -> Float[Array, " m"]:
+    """Lengthening speed of every path [m/s]: the length differentiated along `qdot = N u`."""
+    _need_paths(model, "muscle_speeds", accept)
+    return _blank(model, _speeds(model, q, u))
+
+
+def _speeds(model: Model, q: Vector, u: Vector) -> Float[Array, " m"]:
+    return jax.jvp(lambda x: path_lengths(model, pose(model, x), x), (q,), (coordinate_rates(model, q, u),))[1]
+
+
+@entry(q=Q)
+def muscle_gradients(model: Model, q: Vector, accept: tuple[str, ...] = ()) -> Float[Array, "m c"]:
+    """Lengthening speed of every path per unit speed, constraints not considered [m, or 1 for translations].
+
+    The generalised forces of tensions s are `-muscle_gradients.T @ s`.
+    """
+    _need_paths(model, "muscle_gradients", accept)
+    return _blank(model, length_gradient(model, pose(model, q), q))
+
+
+@entry(q=Q)
+def moment_arms(
+    model: Model, q: Vector, method: str = "force", accept: tuple[str, ...] = ()
+) -> Float[Array, "m c"]:
+    """Moment arm of every muscle about every coordinate: r = -dL/dtheta with the constraints kept (Sherman, Seth, Delp).
+
+    Coordinates coupled to theta move along (`coupling_matrix`), other independent ones are held. Positive when tension
+    produces a positive generalised force. NaN for dependent, locked and prescribed coordinates, about which there is no
+    moment arm. [m] for angles, dimensionless for translations.
+
+    `method`: `force` (unit tension to generalised force, Eq. 18; the fast one), `length` (derivative of the path length,
+    Eq. 15) or `velocity` (lengthening speed at unit rate, Eq. 11). They agree to rounding.
+    """
+    _need_paths(model, "moment_arms", accept)
+    C = coupling(model, q)
+    free = model.constraints.free
+    open_C = C[:, free]
+    if method == "force":
+        arms = -length_gradient(model, pose(model, q), q) @ open_C
+    elif method == "length":
+        by_coordinate = jax.jacfwd(lambda x: path_lengths(model, pose(model, x), x))(q)
+        arms = -by_coordinate @ speed_to_rate(model, q) @ open_C
+    elif method == "velocity":
+        arms = -jax.vmap(lambda u: _speeds(model, q, u), in_axes=1, out_axes=1)(open_C)
+    else:
+        raise ModelError(f"moment_arms: method is 'force', 'length' or 'velocity', not {method!r}")
+    return _blank(model, jnp.full((len(model.muscle_names), C.shape[0]), jnp.nan).at[:, free].set(arms))

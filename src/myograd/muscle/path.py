@@ -1,0 +1,130 @@
+"""Lengths of muscle paths and how speeds change them.
+
+A path is a chain of straight stretches between points fixed to links. With e the unit vector along a stretch and w = (p x e, e)
+its line of action, the stretch lengthens at rate `w . S_j` per unit speed j that moves only its far end, and at minus that
+if only its near end moves. Points that move in their frame add `e . v`; conditional points switch stretches on and off.
+"""
+
+from __future__ import annotations
+
+import equinox as eqx
+import jax.numpy as jnp
+import numpy as np
+from jaxtyping import Array, Float
+
+from ..dynamics.kinematics import Pose, link_frames, placement, speed_to_rate
+from ..geometry.piecewise import evaluate
+from ..geometry.spatial import cross, dot, rotate
+from ..model.model import Model
+
+
+class Lines(eqx.Module):
+    """The straight stretches of all paths at one pose."""
+
+    start: Float[Array, "3 s"]
+    """near ends in ground [m]"""
+    along: Float[Array, "3 s"]
+    """from near to far end [m]"""
+    length: Float[Array, " s"]
+    """[m]"""
+    weight: Float[Array, " s"]
+    """1 on the path, 0 off it"""
+
+
+def lines(model: Model, at: Pose, q: Float[Array, " c"]) -> Lines:
+    """Every stretch that is not of constant length."""
+    paths = model.paths
+    near, far = paths.stretches.T
+    frames = link_frames(at)
+    location = model.path.location
+    links = len(model.tree.inboard)
+    place_near = placement(paths.point_link[near], location[:, near], links)
+    place_far = placement(paths.point_link[far], location[:, far], links)
+    start, along = frames @ place_near, frames @ (place_far - place_near)
+    if len(paths.moving):
+        offset = _moving_offsets(model, at, q)
+        on_near, on_far = _touching(paths.moving, near), _touching(paths.moving, far)
+        start, along = start + offset @ on_near, along + offset @ (on_far - on_near)
+    return Lines(start, along, _length(along), _weights(model, q))
+
+
+def _touching(points: np.ndarray, ends: np.ndarray) -> np.ndarray:
+    """[v, s] 1 where the stretch ends at the point."""
+    return (points[:, None] == ends[None, :]).astype(float)
+
+
+def _moving_offsets(model: Model, at: Pose, q: Float[Array, " c"]) -> Float[Array, "3 v"]:
+    """Displacement of each moving point from the origin of its frame, in ground."""
+    paths = model.paths
+    value, _, _ = evaluate(model.path.moving_splines, q[paths.moving_coordinate.T.ravel()])
+    local = value.reshape(-1, 3).T
+    return rotate(at.rotation[:, :, paths.point_link[paths.moving]], rotate(model.path.moving_rotation, local))
+
+
+def _length(along: Float[Array, "3 s"]) -> Float[Array, " s"]:
+    square = dot(along, along)
+    apart = square > 0  # coincident points: zero length, with zero instead of undefined derivatives
+    return jnp.where(apart, jnp.sqrt(jnp.where(apart, square, 1.0)), 0.0)
+
+
+def _weights(model: Model, q: Float[Array, " c"]) -> Float[Array, " s"]:
+    """1 for stretches whose conditional points are as they need them."""
+    paths = model.paths
+    weight = jnp.ones(len(paths.stretches))
+    if len(paths.switched) == 0:
+        return weight
+    low, high = model.path.conditional_range
+    x = q[paths.conditional_coordinate]
+    on = jnp.where((x >= low) & (x <= high), 1.0, 0.0)
+    needs_on, needs_off = (paths.switch > 0).astype(float), (paths.switch < 0).astype(float)
+    amiss = needs_on @ (1 - on) + needs_off @ on
+    return weight.at[paths.switched].set(jnp.where(amiss == 0, 1.0, 0.0))
+
+
+def muscle_of_stretch(model: Model) -> np.ndarray:
+    """[s, m] 1 where the stretch belongs to the muscle."""
+    return np.eye(len(model.muscle_names))[model.paths.point_muscle[model.paths.stretches[:, 0]]]
+
+
+def path_lengths(model: Model, at: Pose, q: Float[Array, " c"]) -> Float[Array, " m"]:
+    """[m]"""
+    between = lines(model, at, q)
+    near, far = model.paths.rigid.T
+    rigid = _length(model.path.location[:, far] - model.path.location[:, near])
+    owner = np.eye(len(model.muscle_names))[model.paths.point_muscle[near]]
+    return (between.length * between.weight) @ muscle_of_stretch(model) + rigid @ owner
+
+
+def length_gradient(model: Model, at: Pose, q: Float[Array, " c"]) -> Float[Array, "m c"]:
+    """Rate of each path's length per unit speed, by the generalised forces of unit tension (`-J^T T`, Eq. 17 of Sherman,
+    Seth, Delp). Moving points do their own work: their displacement in the frame counts as well as the frame's motion.
+    """
+    paths = model.paths
+    between = lines(model, at, q)
+    safe = jnp.where(between.length > 0, between.length, 1.0)
+    e = between.along / safe * between.weight
+    line_of_action = jnp.concatenate([cross(between.start, e), e])
+    per_stretch = (line_of_action.T @ at.screws) * paths.crossing
+    gradient = muscle_of_stretch(model).T @ per_stretch
+    if len(paths.moving):
+        gradient = gradient + _moving_work(model, at, q, e) @ speed_to_rate(model, q)
+    return gradient
+
+
+def _moving_work(
+    model: Model, at: Pose, q: Float[Array, " c"], e: Float[Array, "3 s"]
+) -> Float[Array, "m c"]:
+    """Lengthening per unit rate of the coordinates that displace moving points within their frames."""
+    paths = model.paths
+    arguments = paths.moving_coordinate.T.ravel()  # x, y, z of the first moving point, then of the second, ...
+    _, slope, _ = evaluate(model.path.moving_splines, q[arguments])
+    near, far = paths.stretches.T
+    pull = e @ (_touching(paths.moving, far) - _touching(paths.moving, near)).T  # [3, v] lengthening per displacement
+    rotation = at.rotation[:, :, paths.point_link[paths.moving]]
+    local = jnp.stack(  # the same along the axes of the point's own frame
+        [dot(pull, rotate(rotation, model.path.moving_rotation[:, k])) for k in range(3)], axis=1
+    )
+    rates = local.ravel() * slope
+    owner = np.repeat(paths.point_muscle[paths.moving], 3)
+    to_muscle, to_coordinate = np.eye(len(model.muscle_names))[owner], np.eye(len(model.coordinate_names))[arguments]
+    return (to_muscle * rates[:, None]).T @ to_coordinate

@@ -1,0 +1,52 @@
+"""What the tests compare with: the oracle pack beside the repository, and a live OpenSim."""
+
+from __future__ import annotations
+
+import os
+from pathlib import Path
+
+import pytest
+
+os.environ.setdefault("JAX_ENABLE_X64", "1")  # for tests of single functions; `load_model` switches it on by itself
+
+PACK = Path(__file__).resolve().parents[2] / "shared" / "opensim"
+NO_PACK = f"the oracle pack (models, and what OpenSim 4.6 computed for them) is not at {PACK}"
+
+FILES = sorted(PACK.glob("models/*.osim"))
+VARIANTS = ("_v46", "_DGF")  # the same models printed by OpenSim 4.6, and with their muscles replaced
+MODELS = [path for path in FILES if not path.stem.endswith(VARIANTS)]
+
+
+def _params(paths: list[Path]) -> list:
+    if not paths:
+        return [pytest.param(None, marks=pytest.mark.skip(reason=NO_PACK), id="no-pack")]
+    return [pytest.param(path, id=path.stem) for path in paths]
+
+
+@pytest.fixture(scope="session")
+def pack() -> Path:
+    """The folder of the oracle pack; its README says what each file holds."""
+    if not FILES:
+        pytest.skip(NO_PACK)
+    return PACK
+
+
+@pytest.fixture(params=_params(MODELS), scope="session")
+def pack_model(request: pytest.FixtureRequest) -> Path:
+    """Each public model of the pack in turn, in its original form."""
+    return request.param
+
+
+@pytest.fixture(params=_params(FILES), scope="session")
+def pack_file(request: pytest.FixtureRequest) -> Path:
+    """Each `.osim` file of the pack in turn, variants included."""
+    return request.param
+
+
+@pytest.fixture(scope="session")
+def opensim():
+    """The OpenSim module, quiet and without its log file."""
+    module = pytest.importorskip("opensim", reason="OpenSim is not installed (pip install 'myograd[test]')")
+    module.Logger.setLevelString("Off")
+    module.Logger.removeFileSink()
+    return module

@@ -1,0 +1,182 @@
+"""The command line: what it prints, what it writes, and how it refuses."""
+
+from __future__ import annotations
+
+import csv
+import json
+import re
+import sys
+from collections.abc import Callable
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+import myograd
+from myograd.app.cli import main
+from myograd.models import model_path, names
+
+Run = Callable[..., tuple[int, str, str]]
+
+
+@pytest.fixture
+def run(monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) -> Run:
+    """Run `myograd ...`; gives exit code, output, and error output."""
+
+    def call(*words: object) -> tuple[int, str, str]:
+        monkeypatch.setattr(sys, "argv", ["myograd", *map(str, words)])
+        with pytest.raises(SystemExit) as end:
+            main()
+        captured = capsys.readouterr()
+        return int(end.value.code or 0), captured.out, captured.err
+
+    return call
+
+
+def refused(result: tuple[int, str, str]) -> str:
+    """The one line with which a command refused (the model may have got its warning before)."""
+    code, out, err = result
+    assert code == 2
+    assert out == ""
+    *before, last = err.splitlines()
+    assert last.startswith("error: ")
+    assert all(line.startswith("warning: ") for line in before)
+    return last
+
+
+def test_version(run: Run):
+    assert run("--version") == (0, f"myograd {myograd.__version__}\n", "")
+
+
+@pytest.mark.parametrize("name", names())
+def test_info_and_check_of_shipped_models(run: Run, name: str):
+    code, out, err = run("info", name)
+    assert (code, err) == (0, "")
+    data = json.loads(run("info", name, "--json")[1])
+    for joint in data["joints"]:
+        assert joint["name"] in out
+        assert all(coordinate["name"] in out for coordinate in joint["coordinates"])
+    assert f"{data['mass']:.6g} kg" in out
+    assert run("check", name)[0] == 0
+
+
+def test_info_in_degrees_and_radians(run: Run):
+    assert "hip_flexion  -34.38° to 120.3°, default 0°" in run("info", "planar_leg")[1]
+    data = json.loads(run("info", "planar_leg", "--json")[1])
+    hip = next(joint for joint in data["joints"] if joint["name"] == "hip")["coordinates"][0]
+    assert (hip["range"], hip["unit"]) == ([-0.6, 2.1], "rad")
+    assert data["counts"]["muscles"] == 9
+
+
+def test_info_knows_couplers(run: Run):
+    out = run("info", "coupled_mechanism")[1]
+    assert re.search(r"theta_2 .* dependent\n", out)
+    assert re.search(r"couple_theta_2 +CoordinateCouplerConstraint +theta_2, theta", out)
+
+
+def test_pack_models(run: Run, pack_model: Path):
+    code, out, _ = run("info", pack_model)
+    assert code == 0
+    assert out
+    code, out, _ = run("check", pack_model, "--json")
+    assert code == 0
+    severities = [element["severity"] for element in json.loads(out)]
+    assert severities == sorted(severities, key=["motion", "force", "control", "appearance"].index)
+    matters = any(severity in ("motion", "force") for severity in severities)
+    assert run("check", pack_model, "--strict")[0] == int(matters)
+
+
+def test_check_says_class_name_and_line(run: Run, pack: Path):
+    file = pack / "models" / "Gait10dof18musc.osim"
+    (code, out, _), elements = run("check", file), json.loads(run("check", file, "--json")[1])
+    assert code == 0
+    assert elements
+    lines = file.read_text().splitlines()
+    for element in elements:
+        assert element["class"] in lines[element["line"] - 1]
+        assert re.search(rf"^ +{element['line']} +{element['class']} +{re.escape(element['name'])}", out, re.MULTILINE)
+
+
+def test_unknown_model(run: Run):
+    assert "did you mean 'planar_leg'?" in refused(run("info", "planar_lag"))
+    assert "there is no file nowhere/leg.osim" in refused(run("check", "nowhere/leg.osim"))
+
+
+def test_a_folder_is_no_model(run: Run, tmp_path: Path):
+    assert "is a folder" in refused(run("info", tmp_path))
+
+
+def test_a_broken_file(run: Run, tmp_path: Path):
+    broken = tmp_path / "broken.osim"
+    broken.write_text(model_path("planar_leg").read_text()[:3000])
+    assert str(broken) in refused(run("info", broken))
+    assert str(broken) in refused(run("check", broken))
+    assert str(broken) in refused(run("convert", broken, tmp_path / "out.osim"))
+    assert not (tmp_path / "out.osim").exists()
+
+
+def test_debug_shows_the_traceback(monkeypatch: pytest.MonkeyPatch):
+    monkeypatch.setattr(sys, "argv", ["myograd", "--debug", "info", "planar_lag"])
+    with pytest.raises(myograd.MyogradError):
+        main()
+
+
+def test_convert(run: Run, tmp_path: Path):
+    target = tmp_path / "leg.osim"
+    assert run("convert", "planar_leg", target)[0] == 0
+    before, after = (json.loads(run("info", model, "--json")[1]) for model in ("planar_leg", target))
+    assert {**before, "file": ""} == {**after, "file": ""}
+    assert "--force" in refused(run("convert", "planar_leg", target))
+    assert run("convert", "planar_leg", target, "--force")[0] == 0
+    assert "must end in .osim" in refused(run("convert", "planar_leg", tmp_path / "leg.xml"))
+
+
+def test_moment_arms(run: Run, tmp_path: Path):
+    table, plot = tmp_path / "arms.csv", tmp_path / "arms.html"
+    sweep = ("moment-arms", "coupled_mechanism", "--coordinate", "theta", "--muscles", "guided", "--points", 5)
+    code, out, _ = run(*sweep, "--out", table, "--plot", plot)
+    assert code == 0
+    assert "guided" in out and "direct" not in out
+    model = myograd.load_model(model_path("coupled_mechanism"))
+    theta, guided = model.coordinate_names.index("theta"), model.muscle_names.index("guided")
+    low, high = model.coordinates.range[:, theta]
+    rows = list(csv.DictReader(table.open()))
+    assert {(row["coordinate"], row["muscle"]) for row in rows} == {("theta", "guided")}
+    assert [float(row["value"]) for row in rows] == np.linspace(low, high, 5).tolist()
+    for row in rows:
+        q = myograd.assemble(model, model.default_pose().at[theta].set(float(row["value"])))
+        assert float(row["moment_arm"]) == pytest.approx(float(myograd.moment_arms(model, q)[guided, theta]), abs=1e-12)
+
+    page = plot.read_text()
+    assert "guided" in page
+    assert not re.search(r"<(script|link)[^>]+(src|href)=", page)  # the file needs nothing from elsewhere
+
+
+def test_moment_arms_of_a_closed_loop(run: Run, tmp_path: Path):
+    table = tmp_path / "arms.csv"
+    assert run("moment-arms", "four_bar", "--muscles", "rocker_puller", "--points", 13, "--out", table)[0] == 0
+    rows = list(csv.DictReader(table.open()))
+    crank, rocker = (
+        np.array([float(row["moment_arm"]) for row in rows if row["coordinate"] == coordinate])
+        for coordinate in ("crank_angle", "rocker_angle")
+    )
+    assert np.isfinite(crank).all()  # it can turn all the way round
+    assert 0 < np.isfinite(rocker).sum() < len(rocker)  # it only swings: NaN where it cannot be
+
+
+def test_moment_arms_of_unknown_names(run: Run):
+    assert "did you mean 'knee_flexion'?" in refused(run("moment-arms", "planar_leg", "--coordinate", "knee_flexon"))
+    assert "did you mean 'soleus'?" in refused(run("moment-arms", "planar_leg", "--muscles", "vasti,soleas"))
+    # A coordinate that follows others has no moment arm of its own.
+    assert "theta_2" in refused(run("moment-arms", "coupled_mechanism", "--coordinate", "theta_2"))
+
+
+def test_demo(run: Run, tmp_path: Path):
+    page, picture = tmp_path / "demo.html", tmp_path / "demo.svg"
+    code, out, _ = run("demo", "--out", page, "--picture", picture)
+    assert code == 0
+    drift = re.search(r"energy drift (\S+) of", out)
+    assert drift and float(drift[1]) < 1e-7
+    assert str(page) in out
+    assert not re.search(r"<(script|link)[^>]+(src|href)=", page.read_text())
+    assert picture.read_text().startswith("<svg")
