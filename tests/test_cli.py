@@ -11,9 +11,11 @@ from pathlib import Path
 
 import numpy as np
 import pytest
+from rich.console import Console
 
 import myograd
 from myograd.app.cli import main
+from myograd.app.sweep import Curve, table
 from myograd.models import model_path, names
 
 Run = Callable[..., tuple[int, str, str]]
@@ -132,15 +134,15 @@ def test_convert(run: Run, tmp_path: Path):
 
 
 def test_moment_arms(run: Run, tmp_path: Path):
-    table, plot = tmp_path / "arms.csv", tmp_path / "arms.html"
+    csv_file, plot = tmp_path / "arms.csv", tmp_path / "arms.html"
     sweep = ("moment-arms", "coupled_mechanism", "--coordinate", "theta", "--muscles", "guided", "--points", 5)
-    code, out, _ = run(*sweep, "--out", table, "--plot", plot)
+    code, out, _ = run(*sweep, "--out", csv_file, "--plot", plot)
     assert code == 0
     assert "guided" in out and "direct" not in out
     model = myograd.load_model(model_path("coupled_mechanism"))
     theta, guided = model.coordinate_names.index("theta"), model.muscle_names.index("guided")
     low, high = model.coordinates.range[:, theta]
-    rows = list(csv.DictReader(table.open()))
+    rows = list(csv.DictReader(csv_file.open()))
     assert {(row["coordinate"], row["muscle"]) for row in rows} == {("theta", "guided")}
     assert [float(row["value"]) for row in rows] == np.linspace(low, high, 5).tolist()
     for row in rows:
@@ -153,15 +155,24 @@ def test_moment_arms(run: Run, tmp_path: Path):
 
 
 def test_moment_arms_of_a_closed_loop(run: Run, tmp_path: Path):
-    table = tmp_path / "arms.csv"
-    assert run("moment-arms", "four_bar", "--muscles", "rocker_puller", "--points", 13, "--out", table)[0] == 0
-    rows = list(csv.DictReader(table.open()))
+    csv_file = tmp_path / "arms.csv"
+    assert run("moment-arms", "four_bar", "--muscles", "rocker_puller", "--points", 13, "--out", csv_file)[0] == 0
+    rows = list(csv.DictReader(csv_file.open()))
     crank, rocker = (
         np.array([float(row["moment_arm"]) for row in rows if row["coordinate"] == coordinate])
         for coordinate in ("crank_angle", "rocker_angle")
     )
     assert np.isfinite(crank).all()  # it can turn all the way round
     assert 0 < np.isfinite(rocker).sum() < len(rocker)  # it only swings: NaN where it cannot be
+
+
+def test_moment_arms_say_what_is_missing(capsys: pytest.CaptureFixture[str]):
+    arms = np.array([[0.01, 0.0, 0.03], [0.02, 0.0, -0.04]])
+    curve = Curve("elbow", "rotational", np.array([0.0, np.pi]), ("a", "b", "c"), arms, {"c": "wrapping is missing"})
+    Console(width=100).print(table([curve]))
+    lines = capsys.readouterr().out.splitlines()
+    assert "elbow [°], 0 to 180" in lines[0]
+    assert [" ".join(line.split()) for line in lines[2:]] == ["a 10.000 20.000", "c -40.000 30.000 wrapping is missing"]
 
 
 def test_moment_arms_of_unknown_names(run: Run):

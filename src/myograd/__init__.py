@@ -11,7 +11,7 @@ Names are imported when first used, so that reading and checking files does not 
 from __future__ import annotations
 
 import importlib
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 __version__ = "0.1.0"
 
@@ -22,6 +22,7 @@ _PLACES = {
         "gravity_forces inverse_dynamics kinetic_energy marker_accelerations marker_positions marker_velocities "
         "mass_matrix momentum point_jacobian point_position potential_energy project_speeds speeds"
     ),
+    "dynamics.batch": "batched",
     "muscle.api": "moment_arms muscle_gradients muscle_lengths muscle_speeds",
     "files.models": "load_model save_model",
     "model.compile": "compile_model",

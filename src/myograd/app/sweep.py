@@ -20,6 +20,7 @@ import plotly.graph_objects as go
 from jax import lax
 from rich.console import Group, RenderableType
 from rich.table import Table
+from rich.text import Text
 
 import myograd
 from myograd.dynamics.guard import LastError
@@ -43,6 +44,7 @@ class Curve:
     values: np.ndarray  # [points] rad, m, or the coordinate's own unit
     muscles: tuple[str, ...]
     arms: np.ndarray  # [points, muscles] m/rad, m/m, or m per own unit
+    unread: dict[str, str]  # what is not used of a muscle's path, by muscle
 
     @property
     def axis(self) -> str:
@@ -89,7 +91,9 @@ def moment_arm_curves(path: Path, coordinate: str | None, muscles: Sequence[str]
         if LastError.error is None:
             raise
         raise LastError.error from None  # what went wrong at some pose, without the runtime's wrapping
-    return [Curve(name, description[name].motion_type, grids[i], kept, arms[i]) for i, name in enumerate(chosen)]
+    unread = {part.name: part.reason for part in model.names.unread if part.kind == "PathWrap"}
+    motions = [description[name].motion_type for name in chosen]
+    return [Curve(name, motions[i], grids[i], kept, arms[i], unread) for i, name in enumerate(chosen)]
 
 
 def _pose(model: myograd.Model, q: jax.Array, column: jax.Array) -> tuple[jax.Array, jax.Array]:
@@ -139,8 +143,11 @@ def table(curves: list[Curve]) -> RenderableType:
         rows = Table("muscle", title=f"{curve.axis}, {x[0]:.4g} to {x[-1]:.4g}", title_justify="left", box=None)
         rows.add_column(f"least [{curve.arm_unit}]", justify="right")
         rows.add_column(f"greatest [{curve.arm_unit}]", justify="right")
+        rows.add_column("")
         for i in curve.crossing():
-            rows.add_row(curve.muscles[i], f"{np.nanmin(arms[:, i]):.3f}", f"{np.nanmax(arms[:, i]):.3f}")
+            least, greatest = np.nanmin(arms[:, i]), np.nanmax(arms[:, i])
+            muscle = curve.muscles[i]
+            rows.add_row(muscle, f"{least:.3f}", f"{greatest:.3f}", Text(curve.unread.get(muscle, ""), "yellow"))
         parts.append(rows if rows.row_count else f"{curve.coordinate}: no muscle acts on it")
     return Group(*parts)
 

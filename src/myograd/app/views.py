@@ -263,6 +263,9 @@ def check_view(description: ModelDescription) -> RenderableType:
         why = element.reason if element.reason != reason else "″"
         reason = element.reason
         table.add_row(str(element.line), element.kind, element.name, why)
-    numbers = Counter(element.severity for element in description.unread)
-    found = ", ".join(f"{numbers[severity]} {severity}" for severity in SEVERITIES if numbers[severity])
-    return Group(table, Text(), Text(f"{description.source}: not used: {found}."))
+    total = Table.grid(padding=(0, 2))
+    for severity in SEVERITIES:
+        kinds = Counter(element.kind for element in description.unread if element.severity == severity)
+        if kinds:
+            total.add_row(severity, ", ".join(f"{n} {kind}" for kind, n in kinds.items()))
+    return Group(table, Text(), Text(f"Not used of {description.source}:"), total)

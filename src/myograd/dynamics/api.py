@@ -334,9 +334,7 @@ _ASSEMBLY_STEPS = 30
 
 
 @entry(q=Q)
-def assemble(
-    model: Model, q: Vector, time: float | Float[Array, ""] = 0.0, accept: tuple[str, ...] = ()
-) -> Vector:
+def assemble(model: Model, q: Vector, time: float | Float[Array, ""] = 0.0, accept: tuple[str, ...] = ()) -> Vector:
     """A pose near q that satisfies the constraints.
 
     Coupled, locked and prescribed coordinates are set; closed loops are closed by Gauss-Newton steps of least change in

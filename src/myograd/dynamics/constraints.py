@@ -159,9 +159,7 @@ def bias_rows(
     )
 
 
-def _turn_bias(
-    moving: Motion, links: np.ndarray, a: Float[Array, "3 w"], b: Float[Array, "3 w"]
-) -> Float[Array, " w"]:
+def _turn_bias(moving: Motion, links: np.ndarray, a: Float[Array, "3 w"], b: Float[Array, "3 w"]) -> Float[Array, " w"]:
     """Second derivative of `a . b` at zero udot, a fixed in the first link and b in the second."""
     w = [moving.velocity[:3, links[:, k]] for k in (0, 1)]
     alpha = [moving.bias_acceleration[:3, links[:, k]] for k in (0, 1)]

@@ -10,6 +10,7 @@ from typing import Any, TypeVar
 import jax
 import jax.numpy as jnp
 import numpy as np
+from jax.core import Tracer
 
 from ..errors import ModelError
 from ..model.model import Model
@@ -35,12 +36,14 @@ def entry(**sizes: str) -> Callable[[F], F]:
             bound = signature.bind(*args, **kwargs)
             model = bound.arguments.get("model")
             if not isinstance(model, Model):
-                raise TypeError(f"{function.__name__} takes a Model first (see load_model), not a {type(model).__name__}")
+                raise TypeError(
+                    f"{function.__name__} takes a Model first (see load_model), not a {type(model).__name__}"
+                )
             traced = False
             for name, size in sizes.items():
                 if bound.arguments.get(name) is not None:
                     value = _checked(model, function.__name__, name, bound.arguments[name], getattr(model, size))
-                    traced |= isinstance(value, jax.core.Tracer)
+                    traced |= isinstance(value, Tracer)
                     bound.arguments[name] = value
             LastError.error = None
             try:
@@ -57,7 +60,7 @@ def entry(**sizes: str) -> Callable[[F], F]:
 
 
 def _checked(model: Model, function: str, name: str, value: Any, names: tuple[str, ...]) -> Any:
-    if not isinstance(value, jax.core.Tracer):
+    if not isinstance(value, Tracer):
         try:
             value = np.asarray(value, float)
         except (TypeError, ValueError):

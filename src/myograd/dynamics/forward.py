@@ -2,6 +2,8 @@
 
     M udot + b + G^T lambda = tau,   G udot + bias = 0                                                (multipliers)
     C^T M C udot_free = C^T (tau - b - M k),   udot = C udot_free + k                                 (elimination)
+with C the rates of all coordinates per rate of the free ones, and k the accelerations of the others while the free
+ones have none.
 Both solve positive definite systems by Cholesky factors; a pivot that vanishes means that M, or the set of
 constraints, is singular at this pose, and raises an error that names who is to blame.
 """
@@ -17,6 +19,7 @@ from jax import lax
 from jaxtyping import Array, Float
 
 from ..errors import ModelError
+from ..geometry.spatial import settled
 from ..model.model import Model
 from .constraints import bias_rows, elimination, explicit_accelerations, jacobian_rows
 from .guard import raise_where
@@ -46,7 +49,7 @@ def by_multipliers(terms: Dynamics, force: Vector) -> tuple[Vector, Float[Array,
     """Accelerations and multipliers of all constraints; `force` is tau less the bias."""
     model = terms.model
     rows = len(model.constraints.row_names)
-    factor = _factor(terms.mass, lambda M: _blame_mass(model, M))
+    factor, force = _factor(terms.mass, force, lambda M: _blame_mass(model, M))
     if rows == 0:
         return _solve(factor, force), jnp.zeros(0)
     G, gamma = terms.constraint_rows()
@@ -56,46 +59,63 @@ def by_multipliers(terms: Dynamics, force: Vector) -> tuple[Vector, Float[Array,
 def by_elimination(terms: Dynamics, force: Vector) -> Vector:
     """Accelerations, with couplers and locked and prescribed coordinates eliminated, other constraints by multipliers."""
     model, fixed = terms.model, terms.model.constraints
-    free, explicit = fixed.free, fixed.explicit
-    M, k = terms.mass, explicit_accelerations(model, terms.q, terms.u, jnp.zeros_like(force), terms.time)
-    T = elimination(model, terms.q)  # rates of explicit per free coordinate
-    M_fh_T = M[free][:, explicit] @ T
-    reduced = M[free][:, free] + M_fh_T + M_fh_T.T + T.T @ M[explicit][:, explicit] @ T
-    rest = force - M @ k
-    reduced_force = rest[free] + T.T @ rest[explicit]
-    factor = _factor(reduced, lambda R: _blame_mass(model, R, free))
+    free, at_rest = fixed.free, jnp.zeros_like(force)
+    M = terms.mass
+    k = explicit_accelerations(model, terms.q, terms.u, at_rest, terms.time)
+    reduced, rest = M[free][:, free], force - M[:, fixed.explicit] @ k[fixed.explicit]
+    reduced_force = rest[free]
+    coupled = np.flatnonzero(
+        fixed.explicit_coupler >= 0
+    )  # locked and prescribed coordinates do not follow the free ones
+    if len(coupled):
+        which = fixed.explicit[coupled]
+        T = elimination(model, terms.q)[coupled]  # rates of coupled per free coordinate
+        Z = settled(M[free][:, which] + 0.5 * _product(T.T, M[which][:, which]))
+        reduced = reduced + _product(Z, T) + _product(T.T, Z.T)  # C^T M C
+        reduced_force = reduced_force + T.T @ rest[which]
+    factor, reduced_force = _factor(reduced, reduced_force, lambda R: _blame_mass(model, R, free))
     if len(fixed.implicit_rows) == 0:
         answer = _solve(factor, reduced_force)
     else:
         G, gamma = (part[fixed.implicit_rows] for part in terms.constraint_rows())
-        reduced_G = G[:, free] + G[:, explicit] @ T
+        reduced_G = G[:, free] + G[:, fixed.explicit] @ elimination(model, terms.q)
         answer, _ = _held(model, factor, reduced_G, gamma + G @ k, reduced_force, fixed.implicit_rows)
-    start = jnp.zeros_like(force).at[free].set(answer)
+    start = at_rest.at[free].set(answer)
     return explicit_accelerations(model, terms.q, terms.u, start, terms.time)
 
 
-def _held(
-    model: Model, factor: Array, G: Array, gamma: Array, force: Array, rows: np.ndarray
-) -> tuple[Array, Array]:
+def _product(A: Float[Array, "i k"], B: Float[Array, "k j"]) -> Float[Array, "i j"]:
+    """`A B`; written out where k is small, because batches of small matrix products are slow on CPU."""
+    if A.shape[1] > 16:
+        return A @ B
+    return sum(A[:, k, None] * B[k] for k in range(A.shape[1]))  # type: ignore[return-value]
+
+
+def _held(model: Model, factor: Array, G: Array, gamma: Array, force: Array, rows: np.ndarray) -> tuple[Array, Array]:
     """`G M^-1 G^T lambda = G M^-1 force + gamma`, then `udot = M^-1 (force - G^T lambda)`."""
     spread = lax.linalg.triangular_solve(factor, G.T, left_side=True, lower=True)  # L^-1 G^T
     pushed = lax.linalg.triangular_solve(factor, force[:, None], left_side=True, lower=True)[:, 0]
-    held = _factor(spread.T @ spread, lambda A: _blame_constraints(model, A, rows))
-    multipliers = _solve(held, spread.T @ pushed + gamma)
+    held, needed = _factor(spread.T @ spread, spread.T @ pushed + gamma, lambda A: _blame_constraints(model, A, rows))
+    multipliers = _solve(held, needed)
     answer = lax.linalg.triangular_solve(
         factor, (pushed - spread @ multipliers)[:, None], left_side=True, lower=True, transpose_a=True
     )[:, 0]
     return answer, multipliers
 
 
-def _factor(A: Float[Array, "k k"], blame: Callable[[np.ndarray], ModelError]) -> Float[Array, "k k"]:
-    """Lower Cholesky factor; raises what `blame` makes of A where A is not positive definite."""
+def _factor(
+    A: Float[Array, "k k"], b: Float[Array, " k"], blame: Callable[[np.ndarray], ModelError]
+) -> tuple[Float[Array, "k k"], Float[Array, " k"]]:
+    """Lower Cholesky factor of A, and b; raises what `blame` makes of A where A is not positive definite.
+
+    The check is tied to b because b is the smaller of the two.
+    """
     L = lax.linalg.cholesky(A, symmetrize_input=False)
-    pivots = jnp.diagonal(L) ** 2
-    sound = pivots > PIVOT * jnp.diagonal(A)  # False for NaN, which is what Cholesky returns on failure
+    diagonal = jnp.diagonal(A)
+    sound = jnp.diagonal(L) ** 2 > PIVOT * diagonal  # False for NaN, which is what Cholesky returns on failure
     # A pose that is not finite is the caller's to see; only a finite A can be called singular.
-    failed = ~jnp.all(sound) & jnp.all(jnp.isfinite(A))
-    return raise_where(failed, L, A, blame)
+    failed = ~jnp.all(sound) & jnp.all(jnp.isfinite(diagonal))
+    return L, raise_where(failed, b, A, blame)
 
 
 def _solve(L: Float[Array, "k k"], b: Float[Array, " k"]) -> Float[Array, " k"]:

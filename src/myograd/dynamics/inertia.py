@@ -10,7 +10,7 @@ import jax.numpy as jnp
 import numpy as np
 from jaxtyping import Array, Float
 
-from ..geometry.spatial import cross, dot, rotate
+from ..geometry.spatial import cross, dot, rotate, settled
 from ..model.model import Model
 from .kinematics import Pose
 
@@ -28,12 +28,11 @@ def link_inertia(model: Model, at: Pose) -> Float[Array, "10 n"]:
     # A body without mass has no inertia either, whatever the file says (as in OpenSim).
     i = jnp.where(m > 0, bodies.inertia[:, body] * share, 0.0)
     central = [[i[0], i[3], i[4]], [i[3], i[1], i[5]], [i[4], i[5], i[2]]]
-    RI = [[sum(R[a, k] * central[k][b] for k in range(3)) for b in range(3)] for a in range(3)]
+    by_link = jnp.moveaxis(R, 2, 0)
+    central = by_link @ jnp.moveaxis(jnp.stack([jnp.stack(row) for row in central]), 2, 0) @ by_link.mT
     cc = dot(c, c)
-    second = [
-        sum(RI[a][k] * R[b, k] for k in range(3)) + m * ((cc if a == b else 0.0) - c[a] * c[b]) for a, b in _PAIRS
-    ]
-    return jnp.stack([m, *(m * c), *second])
+    second = [central[:, a, b] + m * ((cc if a == b else 0.0) - c[a] * c[b]) for a, b in _PAIRS]
+    return settled(jnp.stack([m, *(m * c), *second]))
 
 
 def apply_inertia(inertia: Float[Array, "10 n"], V: Float[Array, "6 n"]) -> Float[Array, "6 n"]:
@@ -51,16 +50,14 @@ def joint_space_inertia(model: Model, at: Pose) -> Float[Array, "c c"]:
     """M(q), by composite rigid bodies."""
     links = model.tree.speed_links
     composite = link_inertia(model, at) @ links.T
-    F = apply_inertia(composite, at.screws)
-    inner = at.screws.T @ F  # right where speed i is inboard of, or in the same joint as, speed j
-    same_or_inboard, apart = _ancestry(links)
-    return jnp.where(same_or_inboard, inner, jnp.where(apart, 0.0, inner.T))
-
-
-def _ancestry(links: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-    """[i, j]: everything that j moves, i moves too; and: i and j move nothing in common."""
+    F, S = settled((apply_inertia(composite, at.screws), at.screws))
     common = links @ links.T
-    return common == links.sum(axis=1), common == 0
+    inboard = common == links.sum(axis=1)  # [i, j]: everything that j moves, i moves too
+    apart = common == 0
+    # Written out: a batch of small matrix products is several times slower on CPU.
+    upper = sum(S[k][:, None] * F[k][None, :] for k in range(6))
+    lower = sum(F[k][:, None] * S[k][None, :] for k in range(6))
+    return jnp.where(inboard, upper, jnp.where(apart, 0.0, lower))
 
 
 def total_mass(model: Model) -> Float[Array, ""]:

@@ -13,11 +13,10 @@ import equinox as eqx
 import jax
 import jax.numpy as jnp
 import numpy as np
-from jax import lax
 from jaxtyping import Array, Float
 
 from ..geometry.piecewise import evaluate
-from ..geometry.spatial import cross, cross_matrix, motion_cross, multiply, rotate, rotate_back, transpose
+from ..geometry.spatial import cross, cross_matrix, motion_cross, rotate, settled
 from ..model.model import Model
 
 
@@ -72,7 +71,7 @@ def _amounts(model: Model, q: Float[Array, " c"]) -> tuple[Float[Array, "6 n"], 
     slope = jnp.zeros(0)
     if len(tree.spline_slot):
         value, slope, _ = evaluate(joints.splines, q[tree.spline_coordinate])
-        y = y.at[tree.spline_slot].add(value)
+        y = y + value @ one_hot(tree.spline_slot, len(y))
     y = y.reshape(6, -1)
     if len(tree.ellipsoids):
         y = y.at[3:, tree.ellipsoids[:, 0]].set(joints.radii * _ellipsoid_normal(model, q))
@@ -86,59 +85,96 @@ def _ellipsoid_normal(model: Model, q: Float[Array, " c"]) -> Float[Array, "3 e"
     return jnp.stack([jnp.sin(y), -jnp.sin(x) * jnp.cos(y), jnp.cos(x) * jnp.cos(y)])
 
 
-def _turn(axis: Float[Array, "3 n"], angle: Float[Array, " n"]) -> Float[Array, "3 3 n"]:
-    """Rotation about a unit axis (Rodrigues)."""
-    K = cross_matrix(axis)
-    return jnp.eye(3)[:, :, None] + jnp.sin(angle) * K + (1 - jnp.cos(angle)) * multiply(K, K)
+def _turns(model: Model, y: Float[Array, "6 n"]) -> list[Float[Array, "n 3 3"]]:
+    """The three rotations of each joint (Rodrigues): the first turned into its parent body, the last into its child body."""
+    joints = model.joints
+    sine, cosine = settled((jnp.sin(y[:3]), jnp.cos(y[:3])))
+    turns = []
+    for k in range(3):
+        K = jnp.moveaxis(cross_matrix(joints.axes[k]), 2, 0)
+        constant, along_sine, along_versine = jnp.broadcast_to(jnp.eye(3), K.shape), K, K @ K
+        if k == 0:
+            P = jnp.moveaxis(joints.parent_rotation, 2, 0)
+            constant, along_sine, along_versine = P, P @ along_sine, P @ along_versine
+        if k == 2:
+            C = jnp.moveaxis(joints.child_rotation, 2, 0).mT
+            constant, along_sine, along_versine = C, along_sine @ C, along_versine @ C
+        s, c = sine[k, :, None, None], cosine[k, :, None, None]
+        turns.append(constant + s * along_sine + (1 - c) * along_versine)
+    return settled(turns)
 
 
 def pose(model: Model, q: Float[Array, " c"]) -> Pose:
-    """Poses of all links and the screws of all axes and coordinates."""
+    """Poses of all links and the screws of all axes and coordinates.
+
+    Rotations are composed as matrix products `[n, 3, 3]`, which XLA does not fuse: a chain of written-out products would
+    become one loop that works out the inner ones again for every element of the outer ones.
+    """
     joints, tree = model.joints, model.tree
-    y, slope = lax.optimization_barrier(_amounts(model, q))
-    R1 = _turn(joints.axes[0], y[0])
-    R12 = multiply(R1, _turn(joints.axes[1], y[1]))
-    R123 = multiply(R12, _turn(joints.axes[2], y[2]))
-    slide = sum(joints.axes[3 + k] * y[3 + k] for k in range(3))
-
-    # Parent body -> child body, then the same seen from the body nearer to ground.
-    R = multiply(multiply(joints.parent_rotation, R123), transpose(joints.child_rotation))
-    p = joints.parent_translation + rotate(joints.parent_rotation, slide) - rotate(R, joints.child_translation)
-    if tree.reversed.any():
-        R = jnp.where(tree.reversed, transpose(R), R)
-        p = jnp.where(tree.reversed, -rotate(R, p), p)
-    R, p = lax.optimization_barrier(_compose(model, R, p))
-
-    # World-frame axes. Rotations turn about the joint's moving origin, which the translations have displaced.
-    R_frame = multiply(R[:, :, tree.joint_parent], joints.parent_rotation)
-    center = p[:, tree.joint_parent] + rotate(R[:, :, tree.joint_parent], joints.parent_translation)
-    center = center + rotate(R_frame, slide)
-    second = jnp.where(tree.fixed_direction[1], joints.axes[1], rotate(R1, joints.axes[1]))
-    third = jnp.where(tree.fixed_direction[2], joints.axes[2], rotate(R12, joints.axes[2]))
-    turning = [rotate(R_frame, axis) for axis in (joints.axes[0], second, third)]
-    sliding = [rotate(R_frame, joints.axes[3 + k]) for k in range(3)]
-    angular = jnp.concatenate(turning + [jnp.zeros_like(axis) for axis in sliding], axis=1)
-    linear = jnp.concatenate([cross(center, axis) for axis in turning] + sliding, axis=1)
-    S = jnp.concatenate([angular, linear])[:, tree.slots]
-    if tree.reversed.any():
-        S = jnp.where(tree.reversed[tree.slots % len(tree.inboard)], -S, S)
-    return lax.optimization_barrier(Pose(R, p, S, _combine(model, q, S, slope)))
+    y, slope = _amounts(model, q)
+    first, second, third = _turns(model, y)
+    R = (first @ second) @ third
+    slide = rotate(joints.parent_rotation, sum(joints.axes[3 + k] * y[3 + k] for k in range(3)))  # type: ignore[arg-type]
+    p = (joints.parent_translation + slide).T - jnp.einsum("nij,jn->ni", R, joints.child_translation)
+    if tree.reversed.any():  # as seen from the body nearer to ground
+        turned = tree.reversed[:, None]
+        R = jnp.where(turned[:, :, None], R.mT, R)
+        p = jnp.where(turned, -jnp.einsum("nij,nj->ni", R, p), p)
+    R, p = _compose(model, R, p)
+    R, p = settled((jnp.moveaxis(R, 0, 2), p.T))
+    S = settled(_axis_screws(model, R, p, first))
+    return Pose(R, p, S, settled(_combine(model, q, S, slope)))
 
 
 def _compose(
-    model: Model, R: Float[Array, "3 3 n"], p: Float[Array, "3 n"]
-) -> tuple[Float[Array, "3 3 n"], Float[Array, "3 n"]]:
+    model: Model, R: Float[Array, "n 3 3"], p: Float[Array, "n 3"]
+) -> tuple[Float[Array, "n 3 3"], Float[Array, "n 3"]]:
     """Poses in ground from poses in the inboard link, level by level."""
     tree = model.tree
-    rotations, origins = jnp.eye(3)[:, :, None], jnp.zeros((3, 1))
+    local = jnp.concatenate([R, p[:, :, None]], axis=2)
+    done = [jnp.eye(3, 4)[None]]
     previous = 0
-    done = [(rotations, origins)]
     for start, stop in tree.levels:
-        inboard = tree.inboard[start:stop] - previous
-        Rb, pb = done[-1][0][:, :, inboard], done[-1][1][:, inboard]
-        done.append((multiply(Rb, R[:, :, start:stop]), pb + rotate(Rb, p[:, start:stop])))
+        base = done[-1][tree.inboard[start:stop] - previous]
+        moved = base[:, :, :3] @ local[start:stop]
+        done.append(moved.at[:, :, 3].add(base[:, :, 3]))
         previous = start
-    return jnp.concatenate([R for R, _ in done], axis=2), jnp.concatenate([p for _, p in done], axis=1)
+    poses = jnp.concatenate(done)
+    return poses[:, :, :3], poses[:, :, 3]
+
+
+def _axis_screws(
+    model: Model, R: Float[Array, "3 3 n"], p: Float[Array, "3 n"], first: Float[Array, "n 3 3"]
+) -> Float[Array, "6 a"]:
+    """Screws of all axes. First rotation axes and translations are fixed in the joint's parent body; third rotation axes,
+    and the points that rotations turn about, in its child body; second rotation axes lie between.
+    """
+    joints, tree = model.joints, model.tree
+    links = len(tree.inboard)
+    slot, link = tree.slots // links, tree.slots % links
+    parent, child = tree.joint_parent[link], np.where(tree.reversed[link], tree.inboard[link], link)
+    ball = tree.fixed_direction[0, link]  # all three rotations are about axes of the parent frame
+    on_child, between = (slot == 2) & ~ball, (slot == 1) & ~ball
+    axes = joints.axes[slot, :, link].T
+    in_parent, in_child = (
+        rotate(joints.parent_rotation[:, :, link], axes),
+        rotate(joints.child_rotation[:, :, link], axes),
+    )
+    fixed = jnp.where(between, 0.0, jnp.where(on_child, in_child, in_parent))
+    turning = np.flatnonzero(slot < 3)
+    # One product with the links' frames places all fixed directions and all centres of rotation.
+    directions = placement(np.where(on_child, child, parent), fixed, links).at[3 * links :].set(0.0)
+    centers = placement(child[turning], joints.child_translation[:, link[turning]], links)
+    placed = _frames(R, p) @ jnp.concatenate([directions, centers], axis=1)
+    axis, center = placed[:, : len(slot)], placed[:, len(slot) :]
+    if between.any():
+        middle = np.flatnonzero(between)
+        local = jnp.einsum("kij,jk->ik", first[link[middle]], axes[:, middle])
+        axis = axis + rotate(R[:, :, parent[middle]], local) @ one_hot(middle, len(slot))
+    axis = settled(jnp.where(tree.reversed[link], -axis, axis))
+    about = cross(center, axis[:, turning]) @ one_hot(turning, len(slot))
+    turns = slot < 3
+    return jnp.concatenate([jnp.where(turns, axis, 0.0), jnp.where(turns, about, axis)])
 
 
 def _combine(
@@ -148,7 +184,7 @@ def _combine(
     tree = model.tree
     combined = S @ model.joints.slopes[tree.slots]
     if len(tree.spline_axis):
-        picks = _one_hot(tree.spline_coordinate, len(model.coordinate_names))
+        picks = one_hot(tree.spline_coordinate, len(model.coordinate_names))
         combined = combined + (S[:, tree.spline_axis] * slope) @ picks
     for e in range(len(tree.ellipsoids)):
         axes, coordinates = _ellipsoid_axes(model, e)
@@ -170,7 +206,7 @@ def _ellipsoid_rates(model: Model, q: Float[Array, " c"], e: int) -> Float[Array
     return -model.joints.radii[:, e, None] * cross_matrix(normal)[:, :, 0]
 
 
-def _one_hot(index: np.ndarray, size: int) -> np.ndarray:
+def one_hot(index: np.ndarray, size: int) -> np.ndarray:
     return np.eye(size)[index]
 
 
@@ -182,8 +218,9 @@ def motion(model: Model, q: Float[Array, " c"], u: Float[Array, " c"], at: Pose)
     if len(tree.spline_axis):
         argument = tree.spline_coordinate
         _, slope, curvature = evaluate(joints.splines, q[argument])
-        rates = rates.at[tree.spline_axis].add(slope * u[argument])
-        curving = curving.at[tree.spline_axis].add(curvature * u[argument] ** 2)
+        to_axis = one_hot(tree.spline_axis, len(tree.slots))
+        rates = rates + (slope * u[argument]) @ to_axis
+        curving = curving + (curvature * u[argument] ** 2) @ to_axis
     for e in range(len(tree.ellipsoids)):
         axes, coordinates = _ellipsoid_axes(model, e)
         qdot = coordinate_rates(model, q, u)
@@ -191,7 +228,7 @@ def motion(model: Model, q: Float[Array, " c"], u: Float[Array, " c"], at: Pose)
         rates = rates.at[axes].add(touch)
         curving = curving.at[axes].add(touch_rate)
     S = at.axis_screws
-    moved = S * rates
+    moved = settled(S * rates)
     velocity = moved @ tree.link_moved
     carrier = moved @ tree.carried
     if len(tree.simbody_axes):
@@ -199,7 +236,7 @@ def motion(model: Model, q: Float[Array, " c"], u: Float[Array, " c"], at: Pose)
         D = joints.slopes[tree.slots].at[tree.spline_axis, tree.spline_coordinate].add(slope)
         carrier = carrier.at[:, tree.simbody_axes].add(S @ ((tree.simbody_carried * D) @ u).T)
     bias = (motion_cross(carrier, S) * rates + S * curving) @ tree.link_moved
-    return lax.optimization_barrier(Motion(velocity, bias))
+    return settled(Motion(velocity, bias))
 
 
 def accelerations(model: Model, at: Pose, moving: Motion, udot: Float[Array, " c"]) -> Float[Array, "6 n"]:
@@ -212,18 +249,17 @@ def link_frames(at: Pose) -> Float[Array, "3 4n"]:
 
     Anything fixed to links is linear in this, so many points are placed by one matrix product (`placement`).
     """
-    return jnp.concatenate([at.rotation[:, 0], at.rotation[:, 1], at.rotation[:, 2], at.origin], axis=1)
+    return _frames(at.rotation, at.origin)
+
+
+def _frames(R: Float[Array, "3 3 n"], p: Float[Array, "3 n"]) -> Float[Array, "3 4n"]:
+    return jnp.concatenate([R[:, 0], R[:, 1], R[:, 2], p], axis=1)
 
 
 def placement(link: np.ndarray, location: Float[Array, "3 p"], links: int) -> Float[Array, "4n p"]:
     """Matrix W with `link_frames @ W` = ground positions of points fixed to links."""
-    on = _one_hot(link, links).T
+    on = one_hot(link, links).T
     return jnp.concatenate([on * location[0], on * location[1], on * location[2], jnp.asarray(on)])
-
-
-def in_link(at: Pose, link: np.ndarray, position: Float[Array, "3 p"]) -> Float[Array, "3 p"]:
-    """Ground points expressed in links."""
-    return rotate_back(at.rotation[:, :, link], position - at.origin[:, link])
 
 
 def point_velocity(V: Float[Array, "6 p"], position: Float[Array, "3 p"]) -> Float[Array, "3 p"]:

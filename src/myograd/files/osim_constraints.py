@@ -62,6 +62,5 @@ def read_marker(source: Source, node: Node) -> Marker:
         raise fields.error("should be a <Marker>")
     frame, location = fields.text("socket_parent_frame"), fields.vector("location", ZERO)
     marker = Marker(fields.name(), frame, location, fields.flag("fixed", False), node.line)
-    fields.take_list("components")
     fields.close()
     return marker

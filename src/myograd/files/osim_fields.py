@@ -62,10 +62,15 @@ class Fields:
     def close(self) -> None:
         """Report the properties that OpenSim does not know (or that are there twice): it ignores them."""
         seen = {child.tag for child in self.node.children}.difference(child.tag for child in self._left)
+        owner, what = self.node.attributes.get("name", ""), f"this property of {label(self.node)}"
         for child in self._left:
-            again = "is there twice; the first one counts" if child.tag in seen else "is unknown to OpenSim 4.6"
-            owner = self.node.attributes.get("name", "")
-            self.source.note("unknown", child, f"this property of {label(self.node)} {again}", name=owner)
+            if child.tag in seen:
+                self.source.note("unknown", child, f"{what} is there twice; the first one counts", owner)
+            elif child.tag != "components":
+                self.source.note("unknown", child, f"{what} is unknown to OpenSim 4.6", owner)
+            else:  # every component may own others
+                for component in child.children:
+                    self.source.note("control", component, f"a component of {label(self.node)}; not kept")
 
     # Elements
 
@@ -107,6 +112,13 @@ class Fields:
         groups = fields.take("groups")
         fields.close()
         return objects(container), groups.children if groups else []
+
+    def take_objects(self, tag: str) -> list[Node]:
+        """The objects of a set whose groups, if any, do not matter."""
+        found, groups = self.take_set(tag)
+        for group in groups:
+            self.source.note("control", group, f"names a group of the {tag}; not kept")
+        return found
 
     def take_list(self, tag: str) -> list[Node]:
         found = self.take(tag)

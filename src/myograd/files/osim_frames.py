@@ -71,7 +71,7 @@ def _frame_content(fields: Fields, frame: Body | OffsetFrame, path: str) -> None
     source = fields.source
     frame.frames = read_frames(fields, path, ("components",))
     taken: set[str] = set()
-    for node in fields.take_set("WrapObjectSet")[0]:
+    for node in fields.take_objects("WrapObjectSet"):
         frame.wraps.append(_read_wrap_object(source, node, taken))
     frame.geometry = fields.take_list("attached_geometry")
     for geometry in frame.geometry:
@@ -108,7 +108,7 @@ def _read_wrap_object(source: Source, node: Node, taken: set[str]) -> WrapObject
     smallest_is_zero = node.tag in ("WrapCylinder", "WrapSphere")  # OpenSim lets these vanish, not the others
     if min(sizes) < 0 or (min(sizes) == 0 and not smallest_is_zero):
         raise fields.error(f"has a size of {min(sizes):g}")
-    wrap.appearance = appearance_of(fields)
+    wrap.appearance = appearance_of(fields, wrap.name)
     fields.close()
     return wrap
 
@@ -122,10 +122,10 @@ def _quadrant(fields: Fields) -> str:
     return quadrant
 
 
-def appearance_of(fields: Fields) -> list[Node]:
-    """The `Appearance` of an object, kept for the next save."""
+def appearance_of(fields: Fields, name: str) -> list[Node]:
+    """The `Appearance` of an object called `name`, kept for the next save."""
     node = fields.take("Appearance")
     if node is None:
         return []
-    fields.source.note("appearance", node, "colour and visibility", name=fields.node.attributes.get("name", ""))
+    fields.source.note("appearance", node, "colour and visibility", name)
     return [node]

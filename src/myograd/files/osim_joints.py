@@ -57,7 +57,7 @@ def read_joint(source: Source, node: Node) -> Joint:
         joint.radii = fields.vector("radii_x_y_z", None)
         if min(joint.radii) <= 0:
             raise fields.error("the radii of an ellipsoid are positive", node.find("radii_x_y_z"))
-        appearance_of(fields)
+        appearance_of(fields, name)
     fields.close()
     return joint
 

@@ -58,17 +58,17 @@ def _read_path(muscle: Fields, node: Node) -> Path:
     fields = Fields(muscle.source, node)
     path = Path(line=node.line)
     taken: set[str] = set()
-    for child in fields.take_set("PathPointSet")[0]:
+    for child in fields.take_objects("PathPointSet"):
         path.points.append(_read_point(muscle, child, taken))
-    for child in fields.take_set("PathWrapSet")[0]:
+    for child in fields.take_objects("PathWrapSet"):
         path.wraps.append(_read_wrap(muscle, child, taken))
-    path.appearance = appearance_of(fields)
+    name = muscle.node.attributes.get("name", "")
+    path.appearance = appearance_of(fields, name)
     fields.close()
     if len(path.points) < 2:
         raise muscle.error(f"a path has at least two points, here is {len(path.points)}", node)
     if path.wraps:
         surfaces = ", ".join(wrap.wrap_object for wrap in path.wraps)
-        name = muscle.node.attributes.get("name", "")
         muscle.source.note(
             "force",
             Node("PathWrap", line=path.wraps[0].line),

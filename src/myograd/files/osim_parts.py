@@ -12,7 +12,7 @@ from myograd.files.osim_classes import (
     OTHER_JOINTS,
 )
 from myograd.files.osim_fields import Source
-from myograd.model.description import Node
+from myograd.model.description import Node, Part
 
 _OFF = ("false", "0")
 
@@ -55,10 +55,11 @@ def keep_groups(source: Source, nodes: list[Node], group: str) -> None:
 
 def keep_component(source: Source, node: Node, owner: str) -> None:
     """A component that some other component owns. Bodies and joints have to be in their sets, to be found."""
-    if node.tag in ("Body", "Model", *JOINTS, *OTHER_JOINTS):
+    if node.tag == "Model":
+        raise source.error(node, f"is a component of {owner}; models inside models are not supported")
+    if node.tag in ("Body", *JOINTS, *OTHER_JOINTS):
         right = "BodySet" if node.tag == "Body" else "JointSet"
-        advice = "models inside models are not supported" if node.tag == "Model" else f"move it to the {right}"
-        raise source.error(node, f"is a component of {owner}; {advice}")
+        raise source.error(node, f"is a component of {owner}; move it to the {right}")
     if node.tag in FORCES:
         keep_force(source, node, owner)
     elif node.tag in (*CONSTRAINTS, *OTHER_CONSTRAINTS):
@@ -66,6 +67,17 @@ def keep_component(source: Source, node: Node, owner: str) -> None:
     else:
         severity = "appearance" if node.tag in CONTACT_GEOMETRIES else "control"
         source.keep(owner, node, severity, f"not used (a component of {owner})")
+
+
+def keep_model_components(source: Source, holder: Node | None) -> None:
+    """The components that the model owns directly: one list, kept as a whole."""
+    if holder is None or not holder.children:
+        return
+    for node in holder.children:
+        if node.tag == "Model":
+            raise source.error(node, "is a component of the model; models inside models are not supported")
+        source.note("control", node, "not used (a component of the model)")
+    source.parts.append(Part("Model", "components", "", holder, holder.line))
 
 
 def _is_off(node: Node, tag: str) -> bool:

@@ -17,14 +17,21 @@ from myograd.files.osim_classes import CONSTRAINTS, MUSCLES
 from myograd.files.osim_components import sort_components
 from myograd.files.osim_constraints import read_constraint, read_marker
 from myograd.files.osim_defaults import apply_defaults
-from myograd.files.osim_fields import Fields, Source
+from myograd.files.osim_fields import Fields, Source, unique
 from myograd.files.osim_frames import read_body, read_ground, read_offset_frame
 from myograd.files.osim_joints import DEFAULT_RANGE, MOTION_TYPES, read_joint
 from myograd.files.osim_muscles import read_muscle
-from myograd.files.osim_parts import keep_component, keep_constraint, keep_force, keep_groups, keep_others
+from myograd.files.osim_parts import (
+    keep_component,
+    keep_constraint,
+    keep_force,
+    keep_groups,
+    keep_model_components,
+    keep_others,
+)
 from myograd.files.osim_references import resolve
 from myograd.files.osim_upgrade import upgrade
-from myograd.files.osim_xml import read_document, walk
+from myograd.files.osim_xml import objects, read_document, walk
 from myograd.model.description import Coordinate, Joint, ModelDescription, Node, OffsetFrame
 
 GRAVITY = (0.0, -9.80665, 0.0)
@@ -37,12 +44,12 @@ def read_osim(path: str | os.PathLike[str]) -> ModelDescription:
     source = Source(path)
     apply_defaults(source, model)
     _name_the_nameless(model)
-    moved = sort_components(model)
+    sort_components(model)
     description = ModelDescription(source=os.fspath(path), version=version)
     _read_model(source, model, description)
     description.others, description.unread = source.parts, source.unread
     _check_names(source, description)
-    resolve(description, path, moved)
+    resolve(description, path)
     _connect_loose_bodies(description)
     return description
 
@@ -90,6 +97,7 @@ def _read_model(source: Source, model: Node, description: ModelDescription) -> N
             description.frames_extra.append(read_offset_frame(source, node, "/componentset"))
         else:
             keep_component(source, node, "ComponentSet")
+    keep_model_components(source, fields.take("components"))
     fields.close()
 
 
@@ -115,16 +123,13 @@ _MODEL_PROPERTIES = {
 
 def _name_the_nameless(model: Node) -> None:
     """Elements of a set need names; OpenSim calls them by their class, and numbers them if there are several."""
-    lists = [node for node in walk(model) if node.tag in ("objects", "components", "coordinates", "frames")]
-    for siblings in (node.children for node in lists):
-        taken = {node.attributes.get("name") for node in siblings}
+    for holder in walk(model):
+        siblings = holder.children if holder.tag in ("components", "coordinates", "frames") else []
+        siblings = objects(holder) if holder.tag in _SETS else siblings
+        taken = {node.attributes.get("name", "") for node in siblings}
         for node in siblings:
-            if not node.attributes.get("name") and node.tag not in ("ObjectGroup",):
-                name, i = node.tag.lower(), 0
-                while name in taken:
-                    name, i = f"{node.tag.lower()}_{i}", i + 1
-                taken.add(name)
-                node.attributes["name"] = name
+            if not node.attributes.get("name"):
+                node.attributes["name"] = unique(node.tag.lower(), taken)
 
 
 class _Named(Protocol):
@@ -169,7 +174,7 @@ _PLURALS = {"body": "bodies"}
 def _connect_loose_bodies(description: ModelDescription) -> None:
     """Give each group of bodies that no joint connects to ground a `FreeJoint` to ground, as OpenSim does.
 
-    The base of a group is a body that is nobody's child, if there is one, and of several the one with the most children.
+    The base of a group is a body that is nobody's child, if there is one; of several, the one with the most children.
     """
     frames = description.frames()
 

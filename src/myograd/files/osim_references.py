@@ -6,10 +6,11 @@ A socket holds a path, absolute (`/bodyset/femur_r`) or relative to the componen
 from __future__ import annotations
 
 import os
+from collections.abc import Iterator
 from dataclasses import dataclass
 
 from myograd.errors import FileFormatError, nearest
-from myograd.files.osim_components import relocate
+from myograd.files.osim_components import absolute
 from myograd.model.description import (
     Body,
     ConditionalPathPoint,
@@ -22,12 +23,9 @@ from myograd.model.description import (
 )
 
 
-def resolve(description: ModelDescription, path: str | os.PathLike[str], moved: dict[str, str]) -> None:
-    """Replace every reference of the description, in place.
-
-    `moved` maps the paths that components have in the file to those in the description, where they differ.
-    """
-    here = _Resolver(description, path, moved)
+def resolve(description: ModelDescription, path: str | os.PathLike[str]) -> None:
+    """Replace every reference of the description, which was read from the file at `path`, in place."""
+    here = _Resolver(description, path)
     for frame_path, frame in here.frames.items():
         if isinstance(frame, OffsetFrame):
             frame.parent = here.frame(frame.parent, frame_path, f"frame {frame.name!r}", frame.line)
@@ -85,7 +83,6 @@ def _resolve_path(here: _Resolver, muscle: Muscle) -> None:
 class _Resolver:
     description: ModelDescription
     path: str | os.PathLike[str]
-    moved: dict[str, str]
 
     def __post_init__(self) -> None:
         self.frames: dict[str, Body | OffsetFrame] = self.description.frames()
@@ -96,10 +93,14 @@ class _Resolver:
         for surface_path, wrap in self.description.wrap_objects().items():
             self.surfaces.setdefault(wrap.name, surface_path)
         self.bases: dict[str, str] = {}
-        self.unsupported = {f"{part.group}/{part.name}": part.kind for part in self.description.others}
-        self.unsupported |= {
-            f"/componentset/{p.name}": p.kind for p in self.description.others if p.group == "ComponentSet"
-        }
+        self.unsupported = dict(self._unsupported())
+
+    def _unsupported(self) -> Iterator[tuple[str, str]]:
+        """Paths of components that are carried along, with their classes: they may be frames, but are not known."""
+        for part in self.description.others:
+            if part.kind == "components":
+                yield from ((f"/{node.attributes['name']}", node.tag) for node in part.node.children)
+            yield f"{'/componentset' if part.group == 'ComponentSet' else part.group}/{part.name}", part.kind
 
     def error(self, message: str, line: int) -> FileFormatError:
         return FileFormatError(message, self.path, line)
@@ -108,7 +109,7 @@ class _Resolver:
         """The path of the frame that a socket of the component at `owner` names."""
         if not socket:
             raise self.error(f"{what} does not say which frame it is on", line)
-        found = relocate(absolute(socket, owner), self.moved)
+        found = absolute(socket, owner)
         if found in self.unsupported:
             raise self.error(f"{what} is on {socket!r}, but a {self.unsupported[found]} is not supported", line)
         if found not in self.frames:
@@ -119,7 +120,7 @@ class _Resolver:
         """The name of the coordinate that a socket of the component at `owner` names."""
         if not socket:
             raise self.error(f"{what} does not say on which coordinate it depends", line)
-        found = relocate(absolute(socket, owner), self.moved)
+        found = absolute(socket, owner)
         if found not in self.coordinates:
             known = nearest(socket.rpartition("/")[2], self.coordinate_names)
             raise self.error(f"{what} depends on {socket!r}, which is no coordinate{known}", line)
@@ -148,14 +149,3 @@ class _Resolver:
 
     def base(self, path: str) -> str:
         return self.bases[path]
-
-
-def absolute(socket: str, owner: str) -> str:
-    """The absolute path of `socket`, as seen from the component at `owner`."""
-    steps: list[str] = [] if socket.startswith("/") else owner.strip("/").split("/")
-    for step in socket.split("/"):
-        if step == "..":
-            steps = steps[:-1]
-        elif step not in ("", "."):
-            steps.append(step)
-    return "/" + "/".join(steps)

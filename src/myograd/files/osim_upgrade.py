@@ -164,22 +164,16 @@ def _move_frame_set_to_components(model: Node) -> None:
 
 
 def _joint(joint: Node, version: int) -> None:
-    for child in joint.children:
-        child.tag = {"socket_parent_body": "socket_parent_frame", "socket_child_body": "socket_child_frame"}.get(
-            child.tag, child.tag
-        )
+    for old, new in (("socket_parent_body", "socket_parent_frame"), ("socket_child_body", "socket_child_frame")):
+        socket = joint.find(old)
+        if socket is not None:
+            socket.tag = new
     parent, child = joint.find("socket_parent_frame"), joint.find("socket_child_frame")
     if version < 30505:
-        location, orientation = (
-            ("location", "orientation")
-            if version < 30500
-            else (
-                "location_in_child",
-                "orientation_in_child",
-            )
-        )
+        in_child = "" if version < 30500 else "_in_child"
+        location, orientation = take(joint, f"location{in_child}"), take(joint, f"orientation{in_child}")
         _offset_frame(joint, parent, take(joint, "location_in_parent"), take(joint, "orientation_in_parent"))
-        _offset_frame(joint, child, take(joint, location), take(joint, orientation))
+        _offset_frame(joint, child, location, orientation)
     if version < 30507:
         coordinates = objects(take(joint, "CoordinateSet"))
         if coordinates:

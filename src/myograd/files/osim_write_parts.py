@@ -379,7 +379,8 @@ def geometry_path(it: Path, names: Names) -> Node:
 def muscle(it: Muscle, names: Names) -> Node:
     properties = [
         flag("appliesForce", it.applies_force),
-        geometry_path(it.path, names),
+        # A path of another class than GeometryPath has no points here; it is kept among the properties.
+        *([geometry_path(it.path, names)] if it.path.points else []),
         scalar("max_isometric_force", it.max_isometric_force),
         scalar("optimal_fiber_length", it.optimal_fiber_length),
         scalar("tendon_slack_length", it.tendon_slack_length),

@@ -2,14 +2,24 @@
 
 Layout: components first, elements last. `n` vectors are `[3, n]`, `n` rotations `[3, 3, n]`, `n` screws `[6, n]`
 (angular above linear, expressed in ground at the ground origin). Products are written out as sums over the component
-axis: XLA then fuses them into one loop over contiguous elements, which on CPU beats batched 3x3 matrix products.
+axis: XLA then fuses them into one loop over contiguous elements.
 """
 
 from __future__ import annotations
 
+from typing import TypeVar
+
 import jax.numpy as jnp
 import numpy as np
+from jax import lax
 from jaxtyping import Array, Float
+
+Arrays = TypeVar("Arrays")
+
+
+def settled(x: Arrays) -> Arrays:
+    """x, worked out once: keeps XLA from repeating its computation inside every loop that uses it."""
+    return lax.optimization_barrier(x)
 
 
 def dot(a: Float[Array, "k n"], b: Float[Array, "k n"]) -> Float[Array, " n"]:
@@ -25,26 +35,10 @@ def rotate(R: Float[Array, "3 3 n"], v: Float[Array, "3 n"]) -> Float[Array, "3 
     return R[:, 0] * v[0] + R[:, 1] * v[1] + R[:, 2] * v[2]
 
 
-def rotate_back(R: Float[Array, "3 3 n"], v: Float[Array, "3 n"]) -> Float[Array, "3 n"]:
-    """`R^T v` for each element."""
-    return R[0] * v[0] + R[1] * v[1] + R[2] * v[2]
-
-
-def multiply(A: Float[Array, "3 3 n"], B: Float[Array, "3 3 n"]) -> Float[Array, "3 3 n"]:
-    """`A B` for each element."""
-    return A[:, 0, None] * B[None, 0] + A[:, 1, None] * B[None, 1] + A[:, 2, None] * B[None, 2]
-
-
-def transpose(R: Float[Array, "3 3 n"]) -> Float[Array, "3 3 n"]:
-    return jnp.swapaxes(R, 0, 1)
-
-
 def cross_matrix(v: Float[Array, "3 n"]) -> Float[Array, "3 3 n"]:
     """`[v]x`, so that `[v]x w = v x w`."""
     zero = jnp.zeros_like(v[0])
-    return jnp.stack(
-        [jnp.stack([zero, -v[2], v[1]]), jnp.stack([v[2], zero, -v[0]]), jnp.stack([-v[1], v[0], zero])]
-    )
+    return jnp.stack([jnp.stack([zero, -v[2], v[1]]), jnp.stack([v[2], zero, -v[0]]), jnp.stack([-v[1], v[0], zero])])
 
 
 def motion_cross(V: Float[Array, "6 n"], S: Float[Array, "6 n"]) -> Float[Array, "6 n"]:

@@ -28,6 +28,9 @@ class Wrap(NamedTuple):
     length: Array  # of the whole path p -> P -> arc -> Q -> s; |s - p| when not engaged
     tangents: Array  # [2, 3]: P and Q; p and s when not engaged
     arc_length: Array  # of the arc P -> Q; 0 when not engaged
+    converged: (
+        Array  # bool: the geodesic was found (True where nothing has to be searched). False: a plane path near it
+    )
 
 
 def on_side(point: Array, quadrant_axis: ArrayLike, quadrant_sign: ArrayLike) -> Array:
@@ -79,7 +82,15 @@ def passing_point(p: Array, s: Array) -> tuple[Array, Array]:
 
 
 def assemble(
-    p: Array, s: Array, engaged: Array, mandatory: Array, inside: Array, length: Array, tangents: Array, arc_length: Array
+    p: Array,
+    s: Array,
+    engaged: Array,
+    mandatory: Array,
+    inside: Array,
+    length: Array,
+    tangents: Array,
+    arc_length: Array,
+    converged: ArrayLike = True,
 ) -> Wrap:
     """The result, with the straight line where the surface is not touched."""
     return Wrap(
@@ -89,4 +100,5 @@ def assemble(
         length=jnp.where(engaged, length, norm(s - p)),
         tangents=jnp.where(engaged, tangents, jnp.stack([p, s])),
         arc_length=jnp.where(engaged, arc_length, 0.0),
+        converged=jnp.logical_or(converged, ~engaged),
     )

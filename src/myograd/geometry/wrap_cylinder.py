@@ -19,7 +19,16 @@ import jax.numpy as jnp
 from jax import Array
 from jax.typing import ArrayLike
 
-from myograd.geometry.wrap_common import Wrap, assemble, norm, on_side, passing_point, root, tangent_angle, tangent_excess
+from myograd.geometry.wrap_common import (
+    Wrap,
+    assemble,
+    norm,
+    on_side,
+    passing_point,
+    root,
+    tangent_angle,
+    tangent_excess,
+)
 
 
 def wrap_cylinder(
@@ -66,7 +75,9 @@ def wrap_cylinder(
     engaged = touches & ~beyond
     steepness = jnp.sqrt(1 + climb * climb)
     mandatory = crosses & jnp.where(constrained, p_on | s_on, True)
-    return assemble(p, s, engaged, mandatory, inside, planar * steepness, jnp.stack([tangent1, tangent2]), arc * steepness)
+    return assemble(
+        p, s, engaged, mandatory, inside, planar * steepness, jnp.stack([tangent1, tangent2]), arc * steepness
+    )
 
 
 def _beside(point: Array, angle: Array, d: Array, r: Array, z: Array) -> Array:
@@ -76,7 +87,16 @@ def _beside(point: Array, angle: Array, d: Array, r: Array, z: Array) -> Array:
 
 
 def _anticlockwise(
-    p: Array, s: Array, a1: Array, a2: Array, d1: Array, d2: Array, r: Array, shorter_back: Array, axis: ArrayLike, sign: ArrayLike
+    p: Array,
+    s: Array,
+    a1: Array,
+    a2: Array,
+    d1: Array,
+    d2: Array,
+    r: Array,
+    shorter_back: Array,
+    axis: ArrayLike,
+    sign: ArrayLike,
 ) -> Array:
     """OpenSim's choice of direction with a quadrant: which tangent points (at the heights of the ends) are on its side.
 

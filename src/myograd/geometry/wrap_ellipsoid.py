@@ -17,24 +17,23 @@ OpenSim takes the plane through a point near the middle of the segment instead, 
 
 from __future__ import annotations
 
-from typing import Any, NamedTuple
-
 import jax
 import jax.numpy as jnp
 import numpy as np
 from jax import Array
-from jax.custom_derivatives import SymbolicZero
 from jax.typing import ArrayLike
 
 from myograd.geometry.wrap_common import Wrap, assemble, norm, passing_point, root, tangent_angle
-from myograd.geometry.wrap_geodesic import State, find_root, integrate, root_of
+from myograd.geometry.wrap_geodesic import Path, State, approach, integrate, path_length, root_of, settle
 
 _PLANES = 24  # directions tried for the guess
 _NODES, _WEIGHTS = np.polynomial.legendre.leggauss(6)  # for the lengths of the guesses, on [-1, 1]
-_COARSE, _FINE = 8, 40  # integration steps while approaching the root, and at the end
+_COARSE, _FINE = 10, 40  # integration steps while approaching the root, and at the end
 
 
-def wrap_ellipsoid(p: Array, s: Array, dimensions: ArrayLike, quadrant_axis: ArrayLike, quadrant_sign: ArrayLike) -> Wrap:
+def wrap_ellipsoid(
+    p: Array, s: Array, dimensions: ArrayLike, quadrant_axis: ArrayLike, quadrant_sign: ArrayLike
+) -> Wrap:
     """Wraps the segment p -> s (each [3], metres, in the ellipsoid's frame) over an ellipsoid about the origin.
 
     `dimensions` [3] are the half axes. `quadrant_sign` is 0 (all) or +-1 with `quadrant_axis` 0, 1, 2.
@@ -48,26 +47,17 @@ def wrap_ellipsoid(p: Array, s: Array, dimensions: ArrayLike, quadrant_axis: Arr
     e = jnp.where(engaged, p, a * jnp.array([2.0, 0.5, 0.1]))
     f = jnp.where(engaged, s, a * jnp.array([-2.0, 0.5, 0.1]))
     known = jax.lax.stop_gradient((e, f, a))
-    z = _guess(*known, quadrant_axis, quadrant_sign)
-    z = find_root(_coarse_residual, _residual, z, known, longest=0.5)
+    guess = _guess(*known, quadrant_axis, quadrant_sign)
+    z, slopes = approach(_coarse_residual, guess, known, longest=jnp.stack([0.4, 0.05 + 0.5 * guess[1]]))
+    z, found = settle(_residual, z, slopes, known)
+    z = jnp.where(found, z, guess)
     z = root_of(_residual, z, (e, f, a))
-    path = _path(z, e, a, _FINE)
+    path = _path(z, e, a)
     tangents = jnp.stack([path.P, path.Q])
-    return assemble(p, s, engaged, engaged, inside, _length(z, e, f, a), tangents, path.arc)
+    return assemble(p, s, engaged, engaged, inside, path_length(_path, z, e, f, a), tangents, path.arc, found)
 
 
-class _Path(NamedTuple):
-    """From p to the end of the geodesic: landing and leaving points, unit tangents at both, lengths of line and arc."""
-
-    P: Array
-    Q: Array
-    along_p: Array
-    along_q: Array
-    line: Array
-    arc: Array
-
-
-def _path(z: Array, p: Array, a: Array, steps: int) -> _Path:
+def _path(z: Array, p: Array, a: Array, steps: int = _FINE) -> Path:
     phi, sigma = z
     y = p / a
     square = y @ y
@@ -91,7 +81,7 @@ def _path(z: Array, p: Array, a: Array, steps: int) -> _Path:
 
     q0, q1, q2, v0, v1, v2, arc = integrate(rate, (q0, q1, q2, v0, v1, v2, 0 * q0), sigma, steps)
     normal, leaving = jnp.stack([q0, q1, q2]), jnp.stack([v0, v1, v2])
-    return _Path(a * landing, normal * a * a / size, tangent, leaving, k * norm(heading), size * arc)
+    return Path(a * landing, normal * a * a / size, tangent, leaving, k * norm(heading), size * arc)
 
 
 def _residual(z: Array, p: Array, s: Array, a: Array, steps: int = _FINE) -> Array:
@@ -105,30 +95,6 @@ def _residual(z: Array, p: Array, s: Array, a: Array, steps: int = _FINE) -> Arr
 
 def _coarse_residual(z: Array, p: Array, s: Array, a: Array) -> Array:
     return _residual(z, p, s, a, _COARSE)
-
-
-@jax.custom_jvp
-def _length(z: Array, p: Array, s: Array, a: Array) -> Array:
-    """Length of the path p -> P -> Q -> s, stationary in z at the root: only p, s and a change it."""
-    path = _path(z, p, a, _FINE)
-    return path.line + path.arc + path.along_q @ (s - path.Q)
-
-
-def _length_jvp(primals: tuple[Array, ...], tangents: tuple[Any, ...]) -> tuple[Array, Array]:
-    z, p, s, a = primals
-    _, dp, ds, da = tangents
-    path = _path(z, p, a, _FINE)
-    change = jnp.zeros_like(path.arc)
-    if not isinstance(dp, SymbolicZero):
-        change -= path.along_p @ dp
-    if not isinstance(ds, SymbolicZero):
-        change += path.along_q @ ds
-    if not isinstance(da, SymbolicZero):
-        change += jax.jvp(lambda a: _length.__wrapped__(z, p, s, a), (a,), (da,))[1]
-    return _length(*primals), change
-
-
-_length.defjvp(_length_jvp, symbolic_zeros=True)
 
 
 def _across(v: Array) -> tuple[Array, Array]:

@@ -9,17 +9,32 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from functools import partial
-from typing import Any
+from typing import Any, NamedTuple
 
 import jax
 import jax.numpy as jnp
 from jax import Array
+from jax.custom_derivatives import SymbolicZero
 
-Residual = Callable[..., Array]
+
+class Path(NamedTuple):
+    """From p to the end of the geodesic: landing and leaving points, unit tangents at both, lengths of line and arc."""
+
+    P: Array
+    Q: Array
+    along_p: Array
+    along_q: Array
+    line: Array
+    arc: Array
+
+
+Shoot = Callable[[Array, Array, Any], Path]  # (z, p, sizes) -> the path
+Residual = Callable[..., Array]  # (z, p, s, sizes) -> zero at the root
 State = tuple[Array, ...]
 
-_NEWTON_STEPS, _FINE_STEPS = 6, 2
-_OFFSET = 1e-6
+_NEWTON_STEPS, _FINE_STEPS = 6, 4
+_OFFSET = 1e-6  # for the slopes
+_FOUND = 1e-9  # largest last step of a root
 
 # Butcher's sixth-order method with seven stages (Coefficients for the study of Runge-Kutta integration processes, 1963).
 _A = (
@@ -65,26 +80,34 @@ def solve(matrix: Array, b: Array) -> Array:
     return jnp.where(det == 0, 0.0, x / jnp.where(det == 0, 1.0, det))
 
 
-def find_root(coarse: Residual, fine: Residual, z: Array, args: tuple[Any, ...], longest: float) -> Array:
-    """Root of `fine` by Newton's method on `coarse`, a cheaper version of it, then with the slopes of `coarse` on `fine`.
+def approach(coarse: Residual, z: Array, args: tuple[Any, ...], longest: Array) -> tuple[Array, Array]:
+    """A root of `coarse` by Newton's method from the guess z, and the slopes there.
 
     The slopes are differences: they decide how fast the root is found, not where it is, and compile in a third of the time.
-    The number of steps is fixed; none has a component over `longest`.
+    The number of steps is fixed; none has a component over that of `longest`.
     """
     offsets = jnp.concatenate([jnp.zeros((1, len(z))), _OFFSET * jnp.eye(len(z))])
 
-    def value_and_slopes(z: Array) -> tuple[Array, Array]:
-        values = jax.vmap(lambda dz: coarse(z + dz, *args))(offsets)
-        return values[0], (values[1:] - values[0]).T / _OFFSET
-
-    def newton_step(carry: tuple[Array, Array], _: None) -> tuple[tuple[Array, Array], None]:
+    def step(carry: tuple[Array, Array], _: None) -> tuple[tuple[Array, Array], None]:
         z, _slopes = carry
-        value, slopes = value_and_slopes(z)
-        dz = solve(slopes, value)
-        return (z - dz * jnp.minimum(1.0, longest / jnp.maximum(jnp.max(jnp.abs(dz)), longest)), slopes), None
+        values = jax.vmap(lambda dz: coarse(z + dz, *args))(offsets)
+        slopes = (values[1:] - values[0]).T / _OFFSET
+        dz = solve(slopes, values[0])
+        return (z - dz * jnp.min(longest / jnp.maximum(jnp.abs(dz), longest)), slopes), None
 
-    (z, slopes), _ = jax.lax.scan(newton_step, (z, jnp.eye(len(z))), None, length=_NEWTON_STEPS)
-    return jax.lax.scan(lambda z, _: (z - solve(slopes, fine(z, *args)), None), z, None, length=_FINE_STEPS)[0]
+    return jax.lax.scan(step, (z, jnp.eye(len(z))), None, length=_NEWTON_STEPS)[0]
+
+
+def settle(fine: Residual, z: Array, slopes: Array, args: tuple[Any, ...]) -> tuple[Array, Array]:
+    """The root of `fine` near z with the slopes of its coarse version, and whether it was found; if not, it is z."""
+
+    def step(z: Array, _: None) -> tuple[Array, Array]:
+        dz = solve(slopes, fine(z, *args))
+        return z - dz, dz
+
+    settled, steps = jax.lax.scan(step, z, None, length=_FINE_STEPS)
+    found = jnp.max(jnp.abs(steps[-1])) < _FOUND
+    return jnp.where(found, settled, z), found
 
 
 @partial(jax.custom_jvp, nondiff_argnums=(0,))
@@ -99,3 +122,28 @@ def _root_of_jvp(residual: Residual, primals: tuple[Array, Any], tangents: tuple
     _, args = primals
     change = jax.jvp(lambda *a: residual(z, *a), args, tangents[1])[1]
     return z, -solve(jax.jacfwd(residual)(z, *args), change)
+
+
+@partial(jax.custom_jvp, nondiff_argnums=(0,))
+def path_length(shoot: Shoot, z: Array, p: Array, s: Array, sizes: Any) -> Array:
+    """Length of p -> P -> Q -> s for a root z. It is stationary in z, so only p, s and the sizes of the surface change it."""
+    path = shoot(z, p, sizes)
+    return path.line + path.arc + path.along_q @ (s - path.Q)
+
+
+def _path_length_jvp(shoot: Shoot, primals: tuple[Any, ...], tangents: tuple[Any, ...]) -> tuple[Array, Array]:
+    z, p, s, sizes = primals
+    _, dp, ds, dsizes = tangents
+    path = shoot(z, p, sizes)
+    change = jnp.zeros_like(path.arc)
+    if not isinstance(dp, SymbolicZero):
+        change -= path.along_p @ dp
+    if not isinstance(ds, SymbolicZero):
+        change += path.along_q @ ds
+    if not isinstance(dsizes, SymbolicZero):
+        length = path_length.__wrapped__
+        change += jax.jvp(lambda sizes: length(shoot, z, p, s, sizes), (sizes,), (dsizes,))[1]
+    return path_length(shoot, *primals), change
+
+
+path_length.defjvp(_path_length_jvp, symbolic_zeros=True)

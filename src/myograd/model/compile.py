@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import os
 from collections.abc import Sequence
+from pathlib import Path
 
 import jax
 import jax.numpy as jnp
@@ -18,7 +20,19 @@ from .model import Bodies, Coordinates, Model, MuscleValues
 from .structure import Names, Source
 from .tree import build_tree
 
-jax.config.update("jax_enable_x64", True)  # the one global switch: results here are only right in double precision
+jax.config.update("jax_enable_x64", True)  # results here are only right in double precision
+
+
+def _keep_compiled_code() -> None:
+    """Compiled functions are kept on disk, so that they compile once per machine. JAX_COMPILATION_CACHE_DIR moves or, set
+    empty, ends that."""
+    if "JAX_COMPILATION_CACHE_DIR" not in os.environ and jax.config.read("jax_compilation_cache_dir") is None:
+        home = Path(os.environ.get("XDG_CACHE_HOME", Path.home() / ".cache"))
+        jax.config.update("jax_compilation_cache_dir", str(home / "myograd" / "compiled"))
+        jax.config.update("jax_persistent_cache_min_compile_time_secs", 0.2)
+
+
+_keep_compiled_code()
 
 
 def compile_model(description: d.ModelDescription, opensim_coriolis: bool = False) -> Model:
@@ -34,7 +48,7 @@ def compile_model(description: d.ModelDescription, opensim_coriolis: bool = Fals
     unique_index([m.name for m in description.muscles], "muscle")
     joints, tree = compile_joints(description, links, frames, index, opensim_coriolis)
     ties, constraints = compile_constraints(description, links, frames, index, tree)
-    path, paths = compile_paths(description, frames, index, tree)
+    path, surfaces, paths = compile_paths(description, frames, index, tree)
     marker_places = [frames.place(marker.frame, marker.location) for marker in description.markers]
     bodies = description.bodies
     return Model(
@@ -53,6 +67,7 @@ def compile_model(description: d.ModelDescription, opensim_coriolis: bool = Fals
         ties=ties,
         marker_location=columns([location for _, location in marker_places], 3),
         path=path,
+        surfaces=surfaces,
         muscles=MuscleValues(
             *(
                 jnp.array([getattr(m, name) for m in description.muscles], float)
@@ -77,7 +92,7 @@ def compile_model(description: d.ModelDescription, opensim_coriolis: bool = Fals
     )
 
 
-def columns(rows: Sequence[Sequence[float]], size: int) -> jax.Array:
+def columns(rows: Sequence[Sequence[float] | np.ndarray], size: int) -> jax.Array:
     """`[size, n]` from n rows."""
     return jnp.asarray(np.array(rows, float).reshape(len(rows), size).T)
 

@@ -45,7 +45,11 @@ def compile_constraints(
     prescribed = [i for i, x in enumerate(coordinates) if x.prescribed and x.prescribed_function and not x.locked]
     row_names = (
         [f"{item.name} (coupler of {item.dependent})" for item in couplers]
-        + [f"{name} (weld, {part})" for name, _, _ in weld_places for part in ("turn x", "turn y", "turn z", "x", "y", "z")]
+        + [
+            f"{name} (weld, {part})"
+            for name, _, _ in weld_places
+            for part in ("turn x", "turn y", "turn z", "x", "y", "z")
+        ]
         + [f"{item.name} (point, {part})" for item in points for part in "xyz"]
         + [f"{item.name} (distance)" for item in distances]
         + [f"{coordinates[i].name} (locked)" for i in locked]
@@ -123,7 +127,12 @@ def _prescribed(coordinate: d.Coordinate) -> Pieces:
 
 
 def _eliminate(
-    dependent: np.ndarray, arguments: np.ndarray, locked: np.ndarray, prescribed: np.ndarray, tree: Tree, first_lock: int
+    dependent: np.ndarray,
+    arguments: np.ndarray,
+    locked: np.ndarray,
+    prescribed: np.ndarray,
+    tree: Tree,
+    first_lock: int,
 ) -> tuple[list[int], list[int], set[int]]:
     """Coordinates that follow explicitly from others, in an order in which each follows its arguments.
 

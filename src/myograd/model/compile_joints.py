@@ -6,6 +6,7 @@ Every rigid joint of OpenSim has this form. What a slot turns or slides is `y = 
 from __future__ import annotations
 
 from dataclasses import dataclass, field
+from itertools import pairwise
 
 import jax.numpy as jnp
 import numpy as np
@@ -68,7 +69,9 @@ def compile_joints(
             _fill_custom(slots, joint, k, n, index)
             continue
         if joint.kind not in SIMPLE:
-            raise ModelError(f"joint {joint.name!r}: the class {joint.kind} is not supported{nearest(joint.kind, SIMPLE)}")
+            raise ModelError(
+                f"joint {joint.name!r}: the class {joint.kind} is not supported{nearest(joint.kind, SIMPLE)}"
+            )
         layout = SIMPLE[joint.kind]
         if len(joint.coordinates) != len(layout):
             raise ModelError(
@@ -127,14 +130,18 @@ def _fill_custom(slots: _Slots, joint: d.Joint, k: int, n: int, index: dict[str,
             else:
                 raise ModelError(f"{owner}: its function needs a coordinate, and none is named")
         else:
-            raise ModelError(f"{owner}: a {type(axis.function).__name__} of {len(arguments)} coordinates is not supported")
+            raise ModelError(
+                f"{owner}: a {type(axis.function).__name__} of {len(arguments)} coordinates is not supported"
+            )
         if arguments:
             slots.moving.add(at)
     if length_of_rotations(joint) == 0:
         return
     rotations = slots.axes[:3, :, k]
     if abs(np.linalg.det(rotations)) < 1e-8:
-        raise ModelError(f"joint {joint.name!r}: its three rotation axes lie in one plane; OpenSim requires them to span space")
+        raise ModelError(
+            f"joint {joint.name!r}: its three rotation axes lie in one plane; OpenSim requires them to span space"
+        )
 
 
 def length_of_rotations(joint: d.Joint) -> int:
@@ -196,7 +203,7 @@ def _tree(
         body_link=np.array([_first_link(links, i) for i in range(len(description.bodies))], int),
         link_body=np.array([item.source for item in links]),
         link_share=np.array([item.share for item in links]),
-        levels=tuple((int(a), int(b)) for a, b in zip(starts[1:-1], starts[2:], strict=True)),
+        levels=tuple((int(a), int(b)) for a, b in pairwise(starts[1:])),
         inboard=inboard,
         joint_parent=joint_parent,
         reversed=is_reversed,

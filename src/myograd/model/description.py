@@ -176,7 +176,8 @@ class Body:
     name: str
     mass: float = 0.0
     mass_center: Vec3 = ZERO
-    inertia: tuple[float, float, float, float, float, float] = (0.0,) * 6  # xx yy zz xy xz yz about the mass centre
+    # xx yy zz xy xz yz about the mass centre
+    inertia: tuple[float, float, float, float, float, float] = (0.0, 0.0, 0.0, 0.0, 0.0, 0.0)
     wraps: list[WrapObject] = field(default_factory=list)
     frames: list[OffsetFrame] = field(default_factory=list)
     geometry: list[Node] = field(default_factory=list)

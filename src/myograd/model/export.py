@@ -35,7 +35,9 @@ def description_of(model: Model) -> d.ModelDescription:
         ".bodies.mass_center": lambda: _set(result.bodies, "mass_center", model.bodies.mass_center),
         ".bodies.inertia": lambda: _set(result.bodies, "inertia", model.bodies.inertia),
         ".coordinates.default": lambda: _set(result.coordinates(), "default_value", model.coordinates.default),
-        ".coordinates.default_speed": lambda: _set(result.coordinates(), "default_speed", model.coordinates.default_speed),
+        ".coordinates.default_speed": lambda: _set(
+            result.coordinates(), "default_speed", model.coordinates.default_speed
+        ),
         ".coordinates.range": lambda: _set(result.coordinates(), "range", model.coordinates.range),
         ".marker_location": lambda: _write_points(result.markers, frames, model.marker_location),
         ".path.location": lambda: _write_path_points(result, frames, model),
@@ -77,7 +79,9 @@ def _changed_leaves(original: Model, model: Model) -> list[str]:
         old, new = np.asarray(old), np.asarray(new)
         name = jax.tree_util.keystr(path)
         if old.shape != new.shape:
-            raise ModelError(f"the model's {name} has shape {new.shape}; the document it was read from needs {old.shape}")
+            raise ModelError(
+                f"the model's {name} has shape {new.shape}; the document it was read from needs {old.shape}"
+            )
         if not np.all(np.isfinite(new) | ~np.isfinite(old)):
             raise ModelError(f"the model's {name} is not finite; it cannot be saved")
         finite = np.isfinite(old)
@@ -142,7 +146,9 @@ def _write_joint_frames(result: d.ModelDescription, frames: Frames, model: Model
                 continue
             frame = frames[path]
             if not isinstance(frame, d.OffsetFrame):
-                raise ModelError(f"joint {link.joint.name!r}: {path} is a body's own frame; it cannot be moved on that body")
+                raise ModelError(
+                    f"joint {link.joint.name!r}: {path} is a body's own frame; it cannot be moved on that body"
+                )
             _, R_parent, p_parent = frames.on_link(frame.parent)
             frame.orientation = _vec3(angles_xyz(R_parent.T @ rotation[:, :, k]))
             frame.translation = _vec3(R_parent.T @ (translation[:, k] - p_parent))

@@ -155,7 +155,9 @@ def smooth_step(start: float, end: float, low: float, high: float) -> Pieces:
     middle = rise + np.array([low, 0, 0, 0, 0, 0])
     flat = np.zeros((6, 2))
     flat[0] = low, high
-    return Pieces(np.array([start, end]), np.array([start, start, end]), np.column_stack([flat[:, 0], middle, flat[:, 1]]))
+    return Pieces(
+        np.array([start, end]), np.array([start, start, end]), np.column_stack([flat[:, 0], middle, flat[:, 1]])
+    )
 
 
 def table(functions: list[Pieces]) -> PiecewisePolynomials:

@@ -69,6 +69,16 @@ class PathValues(eqx.Module):
     conditional_range: Float[Array, "2 k"]
 
 
+class Surfaces(eqx.Module):
+    """Wrapping surfaces."""
+
+    rotation: Float[Array, "3 3 f"]
+    """in the link"""
+    translation: Float[Array, "3 f"]
+    sizes: Float[Array, "3 f"]
+    """cylinder: radius, length; sphere: radius; ellipsoid: half axes; torus: inner and outer radius [m]"""
+
+
 class MuscleValues(eqx.Module):
     max_isometric_force: Float[Array, " m"]
     optimal_fiber_length: Float[Array, " m"]
@@ -88,6 +98,7 @@ class Model(eqx.Module):
     marker_location: Float[Array, "3 markers"]
     """in the base body's frame [m]"""
     path: PathValues
+    surfaces: Surfaces
     muscles: MuscleValues
     tree: Tree = eqx.field(static=True)
     constraints: Constraints = eqx.field(static=True)

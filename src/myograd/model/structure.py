@@ -47,10 +47,14 @@ class Tree(Hashed):
     joint_parent: np.ndarray  # [n] link that the joint's own parent frame is fixed to
     reversed: np.ndarray  # [n] bool
     slots: np.ndarray  # [a] slot * n + link of each axis
-    fixed_direction: np.ndarray  # [3, n] bool: rotation slots whose speed is about axes of the parent frame (ball joints)
+    fixed_direction: (
+        np.ndarray
+    )  # [3, n] bool: rotation slots whose speed is about axes of the parent frame (ball joints)
     link_moved: np.ndarray  # [a, n] 1 where the axis moves the link
     carried: np.ndarray  # [a, a] what axis i's motion does to the frame that carries axis j: 1, 0, or -1
-    simbody_carried: np.ndarray  # [x, a, c] see `compile_joints.simbody_carriers`; empty unless OpenSim's terms are asked for
+    simbody_carried: (
+        np.ndarray
+    )  # [x, a, c] see `compile_joints.simbody_carriers`; empty unless OpenSim's terms are asked for
     simbody_axes: np.ndarray  # [x] the axes concerned
     speed_links: np.ndarray  # [c, n] 1 where the coordinate's joint moves the link
     spline_coordinate: np.ndarray  # [s] argument of each joint spline
@@ -96,6 +100,11 @@ class Paths(Hashed):
     switched: np.ndarray  # [w] stretches that exist only while some points are on or off the path
     switch: np.ndarray  # [w, k] 1: needs the conditional point on, -1: needs it off, 0: does not care
     crossing: np.ndarray  # [s, c] +1 / -1 where the speed moves only the far / near end
+    surface_kind: tuple[str, ...]  # [f] class of each wrapping surface
+    surface_link: np.ndarray  # [f]
+    surface_quadrant: np.ndarray  # [f, 2] axis, and sign: 0 for all
+    tries: np.ndarray  # [k, 3] surface and two neighbouring points of a path that may wrap over it
+    tries_switch: np.ndarray  # [k, conditional points] what it takes for the two to be neighbours, as in `switch`
     no_path: tuple[int, ...]  # muscles whose path is of a class that is not read
 
 

@@ -67,7 +67,14 @@ def build_tree(description: ModelDescription) -> list[Link]:
                 continue  # reached in this very sweep: its turn comes with the next level
             inboard = link_of[near]
             links.append(
-                Link(description.bodies[far].name, far, description.joints[i], inboard, links[inboard].level + 1, is_reversed)
+                Link(
+                    description.bodies[far].name,
+                    far,
+                    description.joints[i],
+                    inboard,
+                    links[inboard].level + 1,
+                    is_reversed,
+                )
             )
             link_of[far] = len(links) - 1
             waiting.remove(i)

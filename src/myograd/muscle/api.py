@@ -1,4 +1,7 @@
-"""The public functions of muscle paths: lengths, speeds, moment arms."""
+"""The public functions of muscle paths: lengths, speeds, moment arms.
+
+Muscles that touch a wrapping surface at the pose get NaN: paths over surfaces are not computed yet.
+"""
 
 from __future__ import annotations
 
@@ -9,10 +12,11 @@ from jaxtyping import Array, Float
 
 from ..dynamics.api import coupling
 from ..dynamics.entry import entry
-from ..dynamics.kinematics import coordinate_rates, pose, speed_to_rate
+from ..dynamics.kinematics import Pose, coordinate_rates, pose, speed_to_rate
 from ..errors import ModelError, UnreadError
 from ..model.model import Model
 from .path import length_gradient, path_lengths
+from .wrapping import wrapped
 
 Vector = Float[Array, " c"]
 Q = "coordinate_names"
@@ -29,23 +33,27 @@ def _need_paths(model: Model, function: str, accept: tuple[str, ...]) -> None:
         )
 
 
-def _blank(model: Model, rows: Float[Array, "m *rest"]) -> Float[Array, "m *rest"]:
-    """NaN for muscles without a path that could be read."""
-    return rows.at[np.array(model.paths.no_path, int)].set(jnp.nan) if model.paths.no_path else rows
+def _blank(model: Model, at: Pose, q: Vector, rows: Float[Array, "m *rest"]) -> Float[Array, "m *rest"]:
+    """NaN for muscles that touch a wrapping surface, and for those whose path could not be read."""
+    unknown = np.zeros(len(model.muscle_names), bool)
+    unknown[list(model.paths.no_path)] = True
+    blank = wrapped(model, at, q) | unknown
+    return jnp.where(blank.reshape(-1, *[1] * (rows.ndim - 1)), jnp.nan, rows)
 
 
 @entry(q=Q)
 def muscle_lengths(model: Model, q: Vector, accept: tuple[str, ...] = ()) -> Float[Array, " m"]:
     """Length of every muscle-tendon path [m]."""
     _need_paths(model, "muscle_lengths", accept)
-    return _blank(model, path_lengths(model, pose(model, q), q))
+    at = pose(model, q)
+    return _blank(model, at, q, path_lengths(model, at, q))
 
 
 @entry(q=Q, u=Q)
 def muscle_speeds(model: Model, q: Vector, u: Vector, accept: tuple[str, ...] = ()) -> Float[Array, " m"]:
     """Lengthening speed of every path [m/s]: the length differentiated along `qdot = N u`."""
     _need_paths(model, "muscle_speeds", accept)
-    return _blank(model, _speeds(model, q, u))
+    return _blank(model, pose(model, q), q, _speeds(model, q, u))
 
 
 def _speeds(model: Model, q: Vector, u: Vector) -> Float[Array, " m"]:
@@ -59,13 +67,12 @@ def muscle_gradients(model: Model, q: Vector, accept: tuple[str, ...] = ()) -> F
     The generalised forces of tensions s are `-muscle_gradients.T @ s`.
     """
     _need_paths(model, "muscle_gradients", accept)
-    return _blank(model, length_gradient(model, pose(model, q), q))
+    at = pose(model, q)
+    return _blank(model, at, q, length_gradient(model, at, q))
 
 
 @entry(q=Q)
-def moment_arms(
-    model: Model, q: Vector, method: str = "force", accept: tuple[str, ...] = ()
-) -> Float[Array, "m c"]:
+def moment_arms(model: Model, q: Vector, method: str = "force", accept: tuple[str, ...] = ()) -> Float[Array, "m c"]:
     """Moment arm of every muscle about every coordinate: r = -dL/dtheta with the constraints kept (Sherman, Seth, Delp).
 
     Coordinates coupled to theta move along (`coupling_matrix`), other independent ones are held. Positive when tension
@@ -76,11 +83,12 @@ def moment_arms(
     Eq. 15) or `velocity` (lengthening speed at unit rate, Eq. 11). They agree to rounding.
     """
     _need_paths(model, "moment_arms", accept)
+    at = pose(model, q)
     C = coupling(model, q)
     free = model.constraints.free
     open_C = C[:, free]
     if method == "force":
-        arms = -length_gradient(model, pose(model, q), q) @ open_C
+        arms = -length_gradient(model, at, q) @ open_C
     elif method == "length":
         by_coordinate = jax.jacfwd(lambda x: path_lengths(model, pose(model, x), x))(q)
         arms = -by_coordinate @ speed_to_rate(model, q) @ open_C
@@ -88,4 +96,4 @@ def moment_arms(
         arms = -jax.vmap(lambda u: _speeds(model, q, u), in_axes=1, out_axes=1)(open_C)
     else:
         raise ModelError(f"moment_arms: method is 'force', 'length' or 'velocity', not {method!r}")
-    return _blank(model, jnp.full((len(model.muscle_names), C.shape[0]), jnp.nan).at[:, free].set(arms))
+    return _blank(model, at, q, jnp.full((len(model.muscle_names), C.shape[0]), jnp.nan).at[:, free].set(arms))

@@ -10,7 +10,7 @@ from __future__ import annotations
 import equinox as eqx
 import jax.numpy as jnp
 import numpy as np
-from jaxtyping import Array, Float
+from jaxtyping import Array, Bool, Float
 
 from ..dynamics.kinematics import Pose, link_frames, placement, speed_to_rate
 from ..geometry.piecewise import evaluate
@@ -42,23 +42,29 @@ def lines(model: Model, at: Pose, q: Float[Array, " c"]) -> Lines:
     place_far = placement(paths.point_link[far], location[:, far], links)
     start, along = frames @ place_near, frames @ (place_far - place_near)
     if len(paths.moving):
-        offset = _moving_offsets(model, at, q)
-        on_near, on_far = _touching(paths.moving, near), _touching(paths.moving, far)
+        offset = moving_offsets(model, at, q)
+        on_near, on_far = touching(paths.moving, near), touching(paths.moving, far)
         start, along = start + offset @ on_near, along + offset @ (on_far - on_near)
     return Lines(start, along, _length(along), _weights(model, q))
 
 
-def _touching(points: np.ndarray, ends: np.ndarray) -> np.ndarray:
+def touching(points: np.ndarray, ends: np.ndarray) -> np.ndarray:
     """[v, s] 1 where the stretch ends at the point."""
     return (points[:, None] == ends[None, :]).astype(float)
 
 
-def _moving_offsets(model: Model, at: Pose, q: Float[Array, " c"]) -> Float[Array, "3 v"]:
+def moving_offsets(model: Model, at: Pose, q: Float[Array, " c"]) -> Float[Array, "3 v"]:
     """Displacement of each moving point from the origin of its frame, in ground."""
     paths = model.paths
-    value, _, _ = evaluate(model.path.moving_splines, q[paths.moving_coordinate.T.ravel()])
+    value, _, _ = evaluate(model.path.moving_splines, _clamped(model, q, paths.moving_coordinate.T.ravel()))
     local = value.reshape(-1, 3).T
     return rotate(at.rotation[:, :, paths.point_link[paths.moving]], rotate(model.path.moving_rotation, local))
+
+
+def _clamped(model: Model, q: Float[Array, " c"], arguments: np.ndarray) -> Float[Array, " v3"]:
+    """Coordinates kept within their ranges: beyond them, moving points stay where they are (as in OpenSim)."""
+    low, high = model.coordinates.range[:, arguments]
+    return jnp.clip(q[arguments], low, high)
 
 
 def _length(along: Float[Array, "3 s"]) -> Float[Array, " s"]:
@@ -73,12 +79,16 @@ def _weights(model: Model, q: Float[Array, " c"]) -> Float[Array, " s"]:
     weight = jnp.ones(len(paths.stretches))
     if len(paths.switched) == 0:
         return weight
+    return weight.at[paths.switched].set(jnp.where(switched_on(model, q, paths.switch), 1.0, 0.0))
+
+
+def switched_on(model: Model, q: Float[Array, " c"], switch: np.ndarray) -> Bool[Array, " k"]:
+    """Whether the conditional points are as each row of `switch` needs them: on where 1, off where -1."""
     low, high = model.path.conditional_range
-    x = q[paths.conditional_coordinate]
+    x = q[model.paths.conditional_coordinate]
     on = jnp.where((x >= low) & (x <= high), 1.0, 0.0)
-    needs_on, needs_off = (paths.switch > 0).astype(float), (paths.switch < 0).astype(float)
-    amiss = needs_on @ (1 - on) + needs_off @ on
-    return weight.at[paths.switched].set(jnp.where(amiss == 0, 1.0, 0.0))
+    amiss = (switch > 0).astype(float) @ (1 - on) + (switch < 0).astype(float) @ on
+    return amiss == 0
 
 
 def muscle_of_stretch(model: Model) -> np.ndarray:
@@ -105,21 +115,21 @@ def length_gradient(model: Model, at: Pose, q: Float[Array, " c"]) -> Float[Arra
     e = between.along / safe * between.weight
     line_of_action = jnp.concatenate([cross(between.start, e), e])
     per_stretch = (line_of_action.T @ at.screws) * paths.crossing
-    gradient = muscle_of_stretch(model).T @ per_stretch
+    gradient = jnp.asarray(muscle_of_stretch(model).T) @ per_stretch
     if len(paths.moving):
         gradient = gradient + _moving_work(model, at, q, e) @ speed_to_rate(model, q)
     return gradient
 
 
-def _moving_work(
-    model: Model, at: Pose, q: Float[Array, " c"], e: Float[Array, "3 s"]
-) -> Float[Array, "m c"]:
+def _moving_work(model: Model, at: Pose, q: Float[Array, " c"], e: Float[Array, "3 s"]) -> Float[Array, "m c"]:
     """Lengthening per unit rate of the coordinates that displace moving points within their frames."""
     paths = model.paths
     arguments = paths.moving_coordinate.T.ravel()  # x, y, z of the first moving point, then of the second, ...
-    _, slope, _ = evaluate(model.path.moving_splines, q[arguments])
+    x = _clamped(model, q, arguments)
+    _, slope, _ = evaluate(model.path.moving_splines, x)
+    slope = jnp.where(x == q[arguments], slope, 0.0)
     near, far = paths.stretches.T
-    pull = e @ (_touching(paths.moving, far) - _touching(paths.moving, near)).T  # [3, v] lengthening per displacement
+    pull = e @ (touching(paths.moving, far) - touching(paths.moving, near)).T  # [3, v] lengthening per displacement
     rotation = at.rotation[:, :, paths.point_link[paths.moving]]
     local = jnp.stack(  # the same along the axes of the point's own frame
         [dot(pull, rotate(rotation, model.path.moving_rotation[:, k])) for k in range(3)], axis=1
@@ -127,4 +137,4 @@ def _moving_work(
     rates = local.ravel() * slope
     owner = np.repeat(paths.point_muscle[paths.moving], 3)
     to_muscle, to_coordinate = np.eye(len(model.muscle_names))[owner], np.eye(len(model.coordinate_names))[arguments]
-    return (to_muscle * rates[:, None]).T @ to_coordinate
+    return (jnp.asarray(to_muscle).T * rates) @ to_coordinate

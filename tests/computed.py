@@ -1,0 +1,74 @@
+"""Everything that the public functions say of a model at a batch of states, by one compiled program.
+
+Compiling is what takes time, so tests of several quantities share one program per model, compiled in haste: a few poses
+need no fast code.
+"""
+
+from __future__ import annotations
+
+import warnings
+from collections.abc import Callable
+from functools import cache
+from pathlib import Path
+from typing import Any
+
+import jax
+import numpy as np
+
+import myograd as mg
+from myograd.files.models import UnreadWarning
+
+HASTE = {"xla_backend_optimization_level": 0}
+
+
+@cache
+def loaded(path: Path, opensim_coriolis: bool = False) -> mg.Model:
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", UnreadWarning)  # wrapping surfaces and other forces; `check` has its own tests
+        return mg.load_model(path, opensim_coriolis)
+
+
+def compiled(function: Callable, mapped: int = 2) -> Callable[..., Any]:
+    """`function(model, q, u, ...)` for many states at once: q [n, c], u [n, c], ...
+
+    The model's values are arguments of the program, so that they may change without compiling again.
+    """
+    return jax.jit(jax.vmap(function, in_axes=(None, *[0] * mapped)), compiler_options=HASTE)
+
+
+def geometry(model: mg.Model, q, u) -> dict[str, Any]:
+    """What needs no mass."""
+    rotation, position = mg.body_poses(model, q)
+    return {
+        "rotation": rotation,
+        "position": position,
+        "velocity": mg.body_velocities(model, q, u),
+        "markers": mg.marker_positions(model, q),
+        "G": mg.constraint_jacobian(model, q),
+        "G_bias": mg.constraint_bias(model, q, u),
+        "length": mg.muscle_lengths(model, q),
+        "speed": mg.muscle_speeds(model, q, u),
+        "arm": mg.moment_arms(model, q),
+        "arm by length": mg.moment_arms(model, q, method="length"),
+        "arm by velocity": mg.moment_arms(model, q, method="velocity"),
+    }
+
+
+def everything(model: mg.Model, q, u) -> dict[str, Any]:
+    return geometry(model, q, u) | {
+        "M": mg.mass_matrix(model, q),
+        "bias": mg.bias_forces(model, q, u),
+        "center of mass": mg.center_of_mass(model, q),
+        "kinetic energy": mg.kinetic_energy(model, q, u),
+        "udot": mg.forward_dynamics(model, q, u),
+        "udot by multipliers": mg.forward_dynamics(model, q, u, method="multipliers"),
+    }
+
+
+def in_numpy(result: Any) -> Any:
+    return jax.tree.map(np.asarray, result)
+
+
+def speeds_are_rates(model: mg.Model) -> bool:
+    """Whether qdot = u: no ball, free or ellipsoid joint."""
+    return len(model.tree.balls) == 0
