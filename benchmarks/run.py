@@ -154,8 +154,8 @@ def _check_arms(
     concerned = int(off.any(axis=(0, 2)).sum())
     gap = np.abs(ours - theirs).max() * 1000
     return difference, [
-        f"{concerned} of the muscles have moving path points whose work OpenSim's moment arms leave out (by up to "
-        f"{gap:.0f} mm); ours are equal to its lengthening speeds at unit rate there, and to its moment arms elsewhere."
+        f"Muscles with moving path points whose work OpenSim's moment arms leave out: {concerned} (by up to {gap:.0f} mm). "
+        "There, ours are equal to its lengthening speeds at unit rate; elsewhere, to its moment arms."
     ]
 
 

@@ -178,6 +178,7 @@ READING = """## How to read it
 - **Of it calls**: the part of OpenSim's time that goes into crossing from Python to C++: the number of calls times the
   time of reading a length that is already known. It is taken off before speeds are compared, as if OpenSim were called
   from C++.
+- Myograd's models are made with `opensim_coriolis=True`, so that accelerations can be compared in all of them.
 - **Stream**: Myograd, one pose after the other, in a compiled loop (`jax.lax.map`), as in a simulation.
 - **Batch**: Myograd, {batch} poses in one call, on all cores of the machine. OpenSim could also be run once per core;
   its times are for one.

@@ -24,7 +24,6 @@ from myograd.model.description import (
     ModelDescription,
     MovingPathPoint,
     MultiplierFunction,
-    MultivariatePolynomialFunction,
     OffsetFrame,
     PathPoint,
     PiecewiseLinearFunction,
@@ -92,9 +91,7 @@ def all_joints() -> ModelDescription:
         axis(X, MultiplierFunction(SimmSpline(spline_x, (0.5, 0.3, 0.1, -0.1, -0.4, -0.5)), 1.3), "twisted_1"),
         axis(Y, Sine(0.4, 1.7, 0.2, 0.1), "twisted_2"),
         axis(Z, LinearFunction((0.7, -0.4, 0.05)), "twisted_1", "twisted_2"),
-        axis(
-            X, MultivariatePolynomialFunction((0.01, 0.03, -0.02, 0.04, 0.015, -0.01), 2, 2), "twisted_1", "twisted_2"
-        ),
+        axis(X, PolynomialFunction((-0.02, 0.03, 0.01)), "twisted_1"),
         axis(Y, MultiplierFunction(Constant(0.04), 0.5)),
         axis(Z, StepFunction(-0.8, 0.9, 0.01, 0.07), "twisted_2"),
     ]

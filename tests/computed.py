@@ -36,6 +36,11 @@ def compiled(function: Callable, mapped: int = 2) -> Callable[..., Any]:
     return jax.jit(jax.vmap(function, in_axes=(None, *[0] * mapped)), compiler_options=HASTE)
 
 
+def program(*parts: Callable[[mg.Model, Any, Any], dict[str, Any]]) -> Callable[..., dict[str, Any]]:
+    """One program for all quantities of several parts (see below) at states q [n, c], u [n, c]."""
+    return compiled(lambda model, q, u: {key: value for part in parts for key, value in part(model, q, u).items()})
+
+
 def geometry(model: mg.Model, q, u) -> dict[str, Any]:
     """What needs no mass."""
     rotation, position = mg.body_poses(model, q)
@@ -49,20 +54,25 @@ def geometry(model: mg.Model, q, u) -> dict[str, Any]:
         "length": mg.muscle_lengths(model, q),
         "speed": mg.muscle_speeds(model, q, u),
         "arm": mg.moment_arms(model, q),
-        "arm by length": mg.moment_arms(model, q, method="length"),
-        "arm by velocity": mg.moment_arms(model, q, method="velocity"),
     }
 
 
-def everything(model: mg.Model, q, u) -> dict[str, Any]:
-    return geometry(model, q, u) | {
+def arms_otherwise(model: mg.Model, q, u) -> dict[str, Any]:
+    return {f"arm by {method}": mg.moment_arms(model, q, method=method) for method in ("length", "velocity")}
+
+
+def dynamics(model: mg.Model, q, u) -> dict[str, Any]:
+    return {
         "M": mg.mass_matrix(model, q),
         "bias": mg.bias_forces(model, q, u),
         "center of mass": mg.center_of_mass(model, q),
         "kinetic energy": mg.kinetic_energy(model, q, u),
         "udot": mg.forward_dynamics(model, q, u),
-        "udot by multipliers": mg.forward_dynamics(model, q, u, method="multipliers"),
     }
+
+
+def accelerations_otherwise(model: mg.Model, q, u) -> dict[str, Any]:
+    return {"udot by multipliers": mg.forward_dynamics(model, q, u, method="multipliers")}
 
 
 def in_numpy(result: Any) -> Any:

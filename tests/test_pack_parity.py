@@ -5,7 +5,8 @@ The keys of the pack are explained in its README. Orders differ between the pack
 
 from __future__ import annotations
 
-from functools import lru_cache
+from collections.abc import Callable
+from functools import cache
 from pathlib import Path
 
 import jax
@@ -14,7 +15,17 @@ import pytest
 from scipy.optimize import linear_sum_assignment
 
 import myograd as mg
-from computed import compiled, everything, geometry, in_numpy, loaded, speeds_are_rates
+from computed import (
+    accelerations_otherwise,
+    arms_otherwise,
+    compiled,
+    dynamics,
+    geometry,
+    in_numpy,
+    loaded,
+    program,
+    speeds_are_rates,
+)
 from conftest import FILES, MODELS, NO_PACK
 from myograd.errors import ModelError
 
@@ -23,7 +34,8 @@ WRAPPED = {"Arm26", "MoBL_ARMS", "Rajagopal2016"}  # models with paths that wrap
 # One coordinate of each knee of this model drives three rotations. OpenSim's velocity terms are not right there (see
 # `test_bias_is_lagranges`), and the model is compared with them reproduced.
 CORIOLIS = "Rajagopal2016"
-PLACES = {name: compiled(function) for name, function in (("massless", geometry), ("massive", everything))}
+# At two poses, OpenSim winds these paths nearly once around a surface that they need not touch.
+ONCE_AROUND = {("MoBL_ARMS", "ECRL")}
 
 
 class Reference:
@@ -54,13 +66,20 @@ class Reference:
         return ~self["path_wraps"][:, self.muscle].astype(bool)
 
 
-@lru_cache(maxsize=2)
-def at_poses(path: Path) -> tuple[mg.Model, Reference, dict[str, np.ndarray]]:
-    """A model of the pack, the reference, and what we compute at its poses."""
+@cache
+def at_poses(path: Path) -> tuple[mg.Model, Reference, dict[str, np.ndarray], Callable]:
+    """A model of the pack, the reference, what we compute at its poses, and the program that does so."""
     model = loaded(path, opensim_coriolis=path.stem == CORIOLIS)
     reference = Reference(path, model)
-    program = PLACES["massless" if path.stem == MASSLESS else "massive"]
-    return model, reference, in_numpy(program(model, *reference.state))
+    parts = [geometry]
+    if path.stem not in WRAPPED:
+        parts += [arms_otherwise]
+    if path.stem != MASSLESS:
+        parts += [dynamics]
+        if len(model.constraints.row_names):
+            parts += [accelerations_otherwise]
+    run = program(*parts)
+    return model, reference, in_numpy(run(model, *reference.state)), run
 
 
 def check_rigid(reference: Reference, ours: dict[str, np.ndarray]) -> None:
@@ -86,8 +105,8 @@ def check_constraints(reference: Reference, ours: dict[str, np.ndarray]) -> None
     """G and its bias, row by row; each has its own order of rows, and signs of its own."""
     theirs = reference["G"][:, :, reference.u]
     assert ours["G"].shape == theirs.shape
-    gaps = np.array(
-        [[np.abs(ours["G"] - s * row[:, None]).max(axis=(0, 2)) for row in theirs.transpose(1, 0, 2)] for s in (1, -1)]
+    gaps = np.array(  # [sign, their row, our row]
+        [np.abs(ours["G"][:, None] - sign * theirs[:, :, None]).max(axis=(0, 3), initial=0) for sign in (1, -1)]
     )
     rows, columns = linear_sum_assignment(gaps.min(axis=0))
     sign = np.where(gaps.argmin(axis=0)[rows, columns] == 0, 1.0, -1.0)
@@ -98,13 +117,12 @@ def check_constraints(reference: Reference, ours: dict[str, np.ndarray]) -> None
 def check_paths(reference: Reference, ours: dict[str, np.ndarray]) -> None:
     """Lengths, speeds and moment arms of the paths that do not wrap at the pose: 1e-9 m."""
     straight = reference.unwrapped()
-    np.testing.assert_array_equal(np.isfinite(ours["length"]), straight)  # wrapping is not computed: no number
     for key in ("length", "speed"):
         theirs = reference[f"muscle_{key}"][:, reference.muscle]
         np.testing.assert_allclose(ours[key][straight], theirs[straight], rtol=0, atol=1e-9, err_msg=key)
     theirs = reference.arms("moment_arm")
     known = straight[:, :, None] & np.isfinite(theirs)  # not so about dependent and locked coordinates
-    np.testing.assert_array_equal(np.isfinite(ours["arm"]), known)
+    np.testing.assert_array_equal(np.isfinite(ours["arm"])[straight], known[straight])
     if "moment_arm_fd" in reference.data:
         # Beside moving points OpenSim's arm is not -dL/dq of its own length; there the difference quotient decides.
         quotient = reference.arms("moment_arm_fd")
@@ -128,24 +146,27 @@ def check_accelerations(reference: Reference, ours: dict[str, np.ndarray]) -> No
 
 
 def test_bodies(pack_model: Path):
-    _, reference, ours = at_poses(pack_model)
+    _, reference, ours, _ = at_poses(pack_model)
     check_rigid(reference, ours)
 
 
 def test_constraint_equations(pack_model: Path):
-    _, reference, ours = at_poses(pack_model)
+    _, reference, ours, _ = at_poses(pack_model)
     check_constraints(reference, ours)
 
 
 def test_paths(pack_model: Path):
-    model, reference, ours = at_poses(pack_model)
+    model, reference, ours, _ = at_poses(pack_model)
+    assert ours["length"].shape == (25, len(model.muscle_names))
     if model.muscle_names:
         check_paths(reference, ours)
-    assert ours["length"].shape == (25, len(model.muscle_names))
+        # Wrapping is not computed yet, so there is no number where OpenSim's path wraps.
+        known = np.array([(pack_model.stem, name) not in ONCE_AROUND for name in model.muscle_names])
+        assert np.isnan(ours["length"][~reference.unwrapped() & known]).all()
 
 
 def test_free_fall(pack_model: Path):
-    model, reference, ours = at_poses(pack_model)
+    model, reference, ours, _ = at_poses(pack_model)
     if pack_model.stem == MASSLESS:
         q, u = (x[0] for x in reference.state)
         with pytest.raises(ModelError, match=r"mass matrix is singular.*Bodies concerned: \w+, .*give them mass"):
@@ -155,19 +176,19 @@ def test_free_fall(pack_model: Path):
 
 
 def test_elimination_is_as_good_as_multipliers(pack_model: Path):
-    _, _, ours = at_poses(pack_model)
-    if pack_model.stem != MASSLESS:
+    _, _, ours, _ = at_poses(pack_model)
+    if "udot by multipliers" in ours:
         scale = np.maximum(1.0, np.abs(ours["udot"]).max(axis=1, keepdims=True))
         np.testing.assert_allclose(ours["udot"] / scale, ours["udot by multipliers"] / scale, rtol=0, atol=1e-10)
-        np.testing.assert_allclose(
-            np.einsum("nrc,nc->nr", ours["G"], ours["udot"] / scale), -ours["G_bias"] / scale, rtol=0, atol=1e-10
-        )
+        second = np.einsum("nrc,nc->nr", ours["G"], ours["udot"]) + ours["G_bias"]  # derivatives of the constraints
+        np.testing.assert_allclose(second / scale, 0.0, rtol=0, atol=1e-10)
 
 
 def test_moment_arms_three_ways(pack_model: Path):
-    _, _, ours = at_poses(pack_model)
-    for method in ("length", "velocity"):
-        np.testing.assert_allclose(ours[f"arm by {method}"], ours["arm"], rtol=0, atol=1e-10, err_msg=method)
+    _, _, ours, _ = at_poses(pack_model)
+    if pack_model.stem not in WRAPPED:
+        for method in ("length", "velocity"):
+            np.testing.assert_allclose(ours[f"arm by {method}"], ours["arm"], rtol=0, atol=1e-10, err_msg=method)
 
 
 # Variants ----------------------------------------------------------------------------------------------------
@@ -181,12 +202,12 @@ def test_moment_arms_three_ways(pack_model: Path):
 def test_variants(variant: Path):
     """With other muscle classes the skeleton and the paths are the same, so the original's program computes them."""
     original_path = variant.with_stem(variant.stem.removesuffix("_DGF"))
-    original = at_poses(original_path)[0]
+    original, _, _, run = at_poses(original_path)
     model = loaded(variant, opensim_coriolis=original_path.stem == CORIOLIS)
     assert (model.tree, model.constraints, model.paths) == (original.tree, original.constraints, original.paths)
     values = jax.tree.unflatten(jax.tree.structure(original), jax.tree.leaves(model))
     reference = Reference(variant, model)
-    ours = in_numpy(PLACES["massive"](values, *reference.state))
+    ours = in_numpy(run(values, *reference.state))
     check_rigid(reference, ours)
     check_constraints(reference, ours)
     check_paths(reference, ours)
@@ -233,9 +254,10 @@ def test_bias_is_lagranges(pack: Path):
     np.testing.assert_allclose(ours["bias"] / scale, ours["lagrange"] / scale, rtol=0, atol=1e-11)
     missed = np.abs(theirs - ours["lagrange"]) / scale
     assert missed.max() > 1e-6
-    # It misses just what belongs to the two knees.
-    knees = [i for i, name in enumerate(model.coordinate_names) if name.startswith("knee_angle")]
-    assert missed[:, knees].max() == missed.max()
+    # It misses forces on the legs and on what carries them, none on what the legs do not touch.
+    apart = [i for i, name in enumerate(model.coordinate_names) if name.startswith(("lumbar", "arm", "elbow", "pro"))]
+    assert len(apart) == 13
+    assert missed[:, apart].max() < 1e-11
 
 
 def test_the_pack_is_whole(pack: Path):

@@ -1,7 +1,7 @@
 """Moment arms over the range of a coordinate, as `myograd moment-arms` shows them: table, CSV file, plot.
 
 One coordinate runs over its range; the others stay at their defaults, except for those that constraints make follow.
-Where the constraints do not let the coordinate be, moment arms are NaN.
+Where the constraints do not let the coordinate be, or where a muscle touches a wrapping surface, moment arms are NaN.
 """
 
 from __future__ import annotations
@@ -23,7 +23,7 @@ from rich.table import Table
 from rich.text import Text
 
 import myograd
-from myograd.dynamics.guard import LastError
+from myograd.dynamics.guard import plain_errors
 from myograd.errors import ModelError, nearest
 from myograd.files.atomic import write_text
 from myograd.model.description import Coordinate
@@ -44,7 +44,6 @@ class Curve:
     values: np.ndarray  # [points] rad, m, or the coordinate's own unit
     muscles: tuple[str, ...]
     arms: np.ndarray  # [points, muscles] m/rad, m/m, or m per own unit
-    unread: dict[str, str]  # what is not used of a muscle's path, by muscle
 
     @property
     def axis(self) -> str:
@@ -61,8 +60,9 @@ class Curve:
         return self.arms * (1.0 if self.motion == "translational" else 1e3)
 
     def crossing(self) -> list[int]:
-        """Indices of the muscles that act on the coordinate."""
-        return np.flatnonzero((np.abs(self.arms) > NONE).any(axis=0)).tolist()
+        """Indices of the muscles that act on the coordinate, or whose moment arm is not known anywhere."""
+        acts = (np.abs(self.arms) > NONE).any(axis=0)
+        return np.flatnonzero(acts | np.isnan(self.arms).all(axis=0)).tolist()
 
 
 def moment_arm_curves(path: Path, coordinate: str | None, muscles: Sequence[str] | None, points: int) -> list[Curve]:
@@ -85,15 +85,10 @@ def moment_arm_curves(path: Path, coordinate: str | None, muscles: Sequence[str]
 
     description = {c.name: c for c in model.source.description.coordinates()}
     grids = np.array([_grid(description[name], points) for name in chosen])
-    try:
+    with plain_errors():
         arms = np.asarray(sweep(jnp.asarray(columns), jnp.asarray(grids)))
-    except jax.errors.JaxRuntimeError:
-        if LastError.error is None:
-            raise
-        raise LastError.error from None  # what went wrong at some pose, without the runtime's wrapping
-    unread = {part.name: part.reason for part in model.names.unread if part.kind == "PathWrap"}
     motions = [description[name].motion_type for name in chosen]
-    return [Curve(name, motions[i], grids[i], kept, arms[i], unread) for i, name in enumerate(chosen)]
+    return [Curve(name, motions[i], grids[i], kept, arms[i]) for i, name in enumerate(chosen)]
 
 
 def _pose(model: myograd.Model, q: jax.Array, column: jax.Array) -> tuple[jax.Array, jax.Array]:
@@ -145,9 +140,11 @@ def table(curves: list[Curve]) -> RenderableType:
         rows.add_column(f"greatest [{curve.arm_unit}]", justify="right")
         rows.add_column("")
         for i in curve.crossing():
-            least, greatest = np.nanmin(arms[:, i]), np.nanmax(arms[:, i])
-            muscle = curve.muscles[i]
-            rows.add_row(muscle, f"{least:.3f}", f"{greatest:.3f}", Text(curve.unread.get(muscle, ""), "yellow"))
+            known = arms[~np.isnan(arms[:, i]), i]
+            least, greatest = (f"{known.min():.3f}", f"{known.max():.3f}") if len(known) else ("", "")
+            gap = len(arms) - len(known)
+            why = f"not known at {gap} of {len(arms)} poses: touches a wrapping surface, or the pose is impossible"
+            rows.add_row(curve.muscles[i], least, greatest, Text(why if gap else "", "yellow"))
         parts.append(rows if rows.row_count else f"{curve.coordinate}: no muscle acts on it")
     return Group(*parts)
 

@@ -13,6 +13,7 @@ from ..model.model import Model
 from . import constraints as held
 from .entry import entry
 from .forward import Dynamics, by_elimination, by_multipliers
+from .guard import raise_where
 from .inertia import apply_inertia, joint_space_inertia, link_inertia
 from .inverse import generalized_force, newton_euler
 from .kinematics import (
@@ -28,20 +29,19 @@ from .kinematics import (
 )
 
 Vector = Float[Array, " c"]
-Q = "coordinate_names"
 
 
 # Kinematics --------------------------------------------------------------------------------------------------
 
 
-@entry(q=Q)
+@entry
 def body_poses(model: Model, q: Vector) -> tuple[Float[Array, "bodies 3 3"], Float[Array, "bodies 3"]]:
     """Rotation and origin [m] of every body in ground: `p_ground = R p_body + p`."""
     at, link = pose(model, q), model.tree.body_link
     return jnp.moveaxis(at.rotation[:, :, link], 2, 0), at.origin[:, link].T
 
 
-@entry(q=Q, u=Q)
+@entry
 def body_velocities(model: Model, q: Vector, u: Vector) -> Float[Array, "bodies 6"]:
     """Angular velocity [rad/s], then linear velocity of the body origin [m/s], in ground."""
     at, link = pose(model, q), model.tree.body_link
@@ -49,7 +49,7 @@ def body_velocities(model: Model, q: Vector, u: Vector) -> Float[Array, "bodies 
     return jnp.concatenate([V[:3], point_velocity(V, at.origin[:, link])]).T
 
 
-@entry(q=Q, u=Q, udot=Q)
+@entry
 def body_accelerations(model: Model, q: Vector, u: Vector, udot: Vector) -> Float[Array, "bodies 6"]:
     """Angular acceleration [rad/s^2], then linear acceleration of the body origin [m/s^2], in ground."""
     at, link = pose(model, q), model.tree.body_link
@@ -58,7 +58,7 @@ def body_accelerations(model: Model, q: Vector, u: Vector, udot: Vector) -> Floa
     return jnp.concatenate([A[:3], point_acceleration(A, moving.velocity[:, link], at.origin[:, link])]).T
 
 
-@entry(q=Q)
+@entry
 def body_jacobians(model: Model, q: Vector) -> Float[Array, "bodies 6 c"]:
     """J with `body_velocities = J u`."""
     at, link = pose(model, q), model.tree.body_link
@@ -72,13 +72,13 @@ def points_in_ground(model: Model, at: Pose, link: np.ndarray, location: Float[A
     return link_frames(at) @ placement(link, location, len(model.tree.inboard))
 
 
-@entry(q=Q)
+@entry
 def marker_positions(model: Model, q: Vector) -> Float[Array, "markers 3"]:
     """Markers in ground [m]."""
     return points_in_ground(model, pose(model, q), np.array(model.marker_link, int), model.marker_location).T
 
 
-@entry(q=Q, u=Q)
+@entry
 def marker_velocities(model: Model, q: Vector, u: Vector) -> Float[Array, "markers 3"]:
     """Velocities of the markers in ground [m/s]."""
     at, link = pose(model, q), np.array(model.marker_link, int)
@@ -86,7 +86,7 @@ def marker_velocities(model: Model, q: Vector, u: Vector) -> Float[Array, "marke
     return point_velocity(motion(model, q, u, at).velocity[:, link], position).T
 
 
-@entry(q=Q, u=Q, udot=Q)
+@entry
 def marker_accelerations(model: Model, q: Vector, u: Vector, udot: Vector) -> Float[Array, "markers 3"]:
     """Accelerations of the markers in ground [m/s^2]."""
     at, link = pose(model, q), np.array(model.marker_link, int)
@@ -105,14 +105,14 @@ def body_link(model: Model, body: str) -> int:
     return int(model.tree.body_link[model.body_names.index(body)])
 
 
-@entry(q=Q)
+@entry
 def point_position(model: Model, q: Vector, location: Float[Array, "3"], body: str = "ground") -> Float[Array, "3"]:
     """Ground position [m] of a point fixed to a body."""
     link = np.array([body_link(model, body)])
     return points_in_ground(model, pose(model, q), link, jnp.asarray(location)[:, None])[:, 0]
 
 
-@entry(q=Q)
+@entry
 def point_jacobian(model: Model, q: Vector, location: Float[Array, "3"], body: str = "ground") -> Float[Array, "3 c"]:
     """Velocity of a point fixed to a body per unit speeds."""
     at, link = pose(model, q), body_link(model, body)
@@ -120,13 +120,13 @@ def point_jacobian(model: Model, q: Vector, location: Float[Array, "3"], body: s
     return point_velocity(at.screws, jnp.broadcast_to(position, at.screws[:3].shape)) * model.tree.speed_links[:, link]
 
 
-@entry(q=Q, u=Q)
+@entry
 def coordinate_rates(model: Model, q: Vector, u: Vector) -> Vector:
     """`qdot = N(q) u`."""
     return speed_to_rate(model, q) @ u
 
 
-@entry(q=Q, qdot=Q)
+@entry
 def speeds(model: Model, q: Vector, qdot: Vector) -> Vector:
     """u with `qdot = N(q) u`."""
     return jnp.linalg.solve(speed_to_rate(model, q), qdot)
@@ -135,27 +135,27 @@ def speeds(model: Model, q: Vector, qdot: Vector) -> Vector:
 # Mass, momentum, energy --------------------------------------------------------------------------------------
 
 
-@entry(q=Q)
+@entry
 def mass_matrix(model: Model, q: Vector) -> Float[Array, "c c"]:
     """M(q), constraints not considered."""
     return joint_space_inertia(model, pose(model, q))
 
 
-@entry(q=Q)
+@entry
 def center_of_mass(model: Model, q: Vector) -> Float[Array, "3"]:
     """Of the whole model, in ground [m]."""
     inertia = jnp.sum(link_inertia(model, pose(model, q)), axis=1)
     return inertia[1:4] / inertia[0]
 
 
-@entry(q=Q, u=Q)
+@entry
 def momentum(model: Model, q: Vector, u: Vector) -> Float[Array, "6"]:
     """Angular momentum about the ground origin [kg m^2/s], then linear momentum [kg m/s]."""
     at = pose(model, q)
     return jnp.sum(apply_inertia(link_inertia(model, at), motion(model, q, u, at).velocity), axis=1)
 
 
-@entry(q=Q, u=Q)
+@entry
 def kinetic_energy(model: Model, q: Vector, u: Vector) -> Float[Array, ""]:
     """[J]"""
     at = pose(model, q)
@@ -163,7 +163,7 @@ def kinetic_energy(model: Model, q: Vector, u: Vector) -> Float[Array, ""]:
     return 0.5 * jnp.sum(dot(V, apply_inertia(link_inertia(model, at), V)))
 
 
-@entry(q=Q)
+@entry
 def potential_energy(model: Model, q: Vector) -> Float[Array, ""]:
     """Of gravity, zero at the ground origin [J]."""
     return -model.gravity @ jnp.sum(link_inertia(model, pose(model, q))[1:4], axis=1)
@@ -172,7 +172,7 @@ def potential_energy(model: Model, q: Vector) -> Float[Array, ""]:
 # Dynamics ----------------------------------------------------------------------------------------------------
 
 
-@entry(q=Q, u=Q)
+@entry
 def bias_forces(model: Model, q: Vector, u: Vector) -> Vector:
     """b in `M udot + b = tau`: Coriolis and centrifugal terms less gravity [N m, N]."""
     at = pose(model, q)
@@ -180,7 +180,7 @@ def bias_forces(model: Model, q: Vector, u: Vector) -> Vector:
     return newton_euler(model, at, moving, moving.bias_acceleration, model.gravity)
 
 
-@entry(q=Q)
+@entry
 def gravity_forces(model: Model, q: Vector) -> Vector:
     """Generalised forces of gravity [N m, N]."""
     return -bias_forces(model, q, jnp.zeros_like(q))
@@ -196,7 +196,7 @@ def _on_links(model: Model, at: Pose, wrenches: Float[Array, "bodies 6"] | None)
     return total.at[:, link].set(jnp.concatenate([moment + cross(at.origin[:, link], force), force]))
 
 
-@entry(q=Q, u=Q, udot=Q, wrenches="body_names")
+@entry
 def inverse_dynamics(
     model: Model, q: Vector, u: Vector, udot: Vector, wrenches: Float[Array, "bodies 6"] | None = None
 ) -> Vector:
@@ -222,7 +222,7 @@ def _need_constraints(model: Model, function: str, accept: tuple[str, ...]) -> N
         )
 
 
-@entry(q=Q, u=Q, tau=Q, wrenches="body_names")
+@entry
 def forward_dynamics(
     model: Model,
     q: Vector,
@@ -247,7 +247,7 @@ def forward_dynamics(
     raise ModelError(f"forward_dynamics: method is 'elimination' or 'multipliers', not {method!r}")
 
 
-@entry(q=Q, u=Q, tau=Q, wrenches="body_names")
+@entry
 def constraint_multipliers(
     model: Model,
     q: Vector,
@@ -283,26 +283,26 @@ def _terms(
 # Constraints -------------------------------------------------------------------------------------------------
 
 
-@entry(q=Q)
+@entry
 def constraint_jacobian(model: Model, q: Vector) -> Float[Array, "rows c"]:
     """G, one row per constraint equation (names: `model.constraints.row_names`)."""
     return held.jacobian_rows(model, pose(model, q), q)
 
 
-@entry(q=Q, u=Q)
+@entry
 def constraint_bias(model: Model, q: Vector, u: Vector, time: float | Float[Array, ""] = 0.0) -> Float[Array, " rows"]:
     """bias with `G udot + bias = 0`."""
     at = pose(model, q)
     return held.bias_rows(model, at, motion(model, q, u, at), q, u, time)
 
 
-@entry(q=Q)
+@entry
 def constraint_errors(model: Model, q: Vector, time: float | Float[Array, ""] = 0.0) -> Float[Array, " rows"]:
     """How far each constraint is from being satisfied, in its own unit."""
     return held.constraint_errors(model, pose(model, q), q, time)
 
 
-@entry(q=Q)
+@entry
 def coupling_matrix(model: Model, q: Vector) -> Float[Array, "c c"]:
     """C(q): column i holds all speeds when coordinate i's speed is 1 and other independent ones are held (Eq. 13 of
     Sherman, Seth, Delp). Columns of dependent, locked and prescribed coordinates are NaN: they cannot be chosen.
@@ -333,7 +333,7 @@ def coupling(model: Model, q: Vector) -> Float[Array, "c c"]:
 _ASSEMBLY_STEPS = 30
 
 
-@entry(q=Q)
+@entry
 def assemble(model: Model, q: Vector, time: float | Float[Array, ""] = 0.0, accept: tuple[str, ...] = ()) -> Vector:
     """A pose near q that satisfies the constraints.
 
@@ -363,8 +363,6 @@ def assemble(model: Model, q: Vector, time: float | Float[Array, ""] = 0.0, acce
 
 
 def _unless_open(x: Vector, left: Float[Array, " rows"], names: list[str]) -> Vector:
-    from .guard import raise_where
-
     def blame(errors: np.ndarray) -> ModelError:
         worst = int(np.argmax(np.abs(errors[0])))
         return ModelError(
@@ -375,7 +373,7 @@ def _unless_open(x: Vector, left: Float[Array, " rows"], names: list[str]) -> Ve
     return raise_where(jnp.max(jnp.abs(left)) > 1e-9, x, left[None], blame)
 
 
-@entry(q=Q, u=Q)
+@entry
 def project_speeds(
     model: Model, q: Vector, u: Vector, time: float | Float[Array, ""] = 0.0, accept: tuple[str, ...] = ()
 ) -> Vector:

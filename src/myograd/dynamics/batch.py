@@ -12,6 +12,7 @@ import jax.numpy as jnp
 from jax import lax
 
 from ..errors import ModelError
+from .guard import plain_errors
 
 
 def batched(function: Callable[..., Any], chunk: int = 64) -> Callable[..., Any]:
@@ -25,6 +26,7 @@ def batched(function: Callable[..., Any], chunk: int = 64) -> Callable[..., Any]
     """
     compiled = jax.jit(lambda args: lax.map(lambda row: function(*row), args, batch_size=chunk))
 
+    @plain_errors()
     def call(*args: Any) -> Any:
         arrays = [jnp.asarray(x) for x in args]
         counts = {x.shape[0] if x.ndim else -1 for x in arrays}

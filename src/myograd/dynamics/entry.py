@@ -14,65 +14,66 @@ from jax.core import Tracer
 
 from ..errors import ModelError
 from ..model.model import Model
-from .guard import LastError
+from .guard import plain_errors
 
 F = TypeVar("F", bound=Callable[..., Any])
 
+# What the arguments of public functions must be, by their names: one number for each of the model's names, or a count.
+SHAPES: dict[str, tuple[str | int, ...]] = {
+    **dict.fromkeys(("q", "qdot", "u", "udot", "tau"), ("coordinate_names",)),
+    "wrenches": ("body_names", 6),
+    "location": (3,),
+}
 
-def entry(**sizes: str) -> Callable[[F], F]:
-    """Decorate `f(model, ...)`: each named argument must be a finite array shaped like the model's names.
 
-    `entry(q="coordinate_names")` says that q has one number per coordinate. String arguments are static. Inside
-    another `jit`, `vmap` or `grad` only shapes can be checked. Called directly, f is compiled once per model structure.
+def entry(function: F) -> F:
+    """Decorate `f(model, q, ...)`: arguments named in SHAPES must be finite and of that shape; f is compiled.
+
+    Inside another `jit`, `vmap` or `grad` only shapes can be checked. Strings and tuples are static. Called directly, f
+    compiles once per model structure.
     """
+    signature = inspect.signature(function)
+    static = tuple(name for name, p in signature.parameters.items() if isinstance(p.default, str | tuple))
+    compiled = jax.jit(function, static_argnames=static)
 
-    def decorate(function: F) -> F:
-        signature = inspect.signature(function)
-        static = tuple(name for name, p in signature.parameters.items() if isinstance(p.default, str | tuple))
-        compiled = jax.jit(function, static_argnames=static)
+    @functools.wraps(function)
+    def call(*args: Any, **kwargs: Any) -> Any:
+        bound = signature.bind(*args, **kwargs)
+        model = bound.arguments.get("model")
+        if not isinstance(model, Model):
+            raise TypeError(f"{function.__name__} takes a Model first (see load_model), not a {type(model).__name__}")
+        for name in SHAPES.keys() & bound.arguments.keys():
+            if bound.arguments[name] is not None:
+                bound.arguments[name] = _checked(model, function.__name__, name, bound.arguments[name])
+        with plain_errors():
+            result = compiled(*bound.args, **bound.kwargs)
+            traced = any(isinstance(leaf, Tracer) for leaf in jax.tree.leaves(result))
+            return result if traced else jax.block_until_ready(result)
 
-        @functools.wraps(function)
-        def call(*args: Any, **kwargs: Any) -> Any:
-            bound = signature.bind(*args, **kwargs)
-            model = bound.arguments.get("model")
-            if not isinstance(model, Model):
-                raise TypeError(
-                    f"{function.__name__} takes a Model first (see load_model), not a {type(model).__name__}"
-                )
-            traced = False
-            for name, size in sizes.items():
-                if bound.arguments.get(name) is not None:
-                    value = _checked(model, function.__name__, name, bound.arguments[name], getattr(model, size))
-                    traced |= isinstance(value, Tracer)
-                    bound.arguments[name] = value
-            LastError.error = None
-            try:
-                result = compiled(*bound.args, **bound.kwargs)
-                return result if traced else jax.block_until_ready(result)
-            except jax.errors.JaxRuntimeError:
-                if LastError.error is not None:
-                    raise LastError.error from None
-                raise
-
-        return call  # type: ignore[return-value]
-
-    return decorate
+    return call  # type: ignore[return-value]
 
 
-def _checked(model: Model, function: str, name: str, value: Any, names: tuple[str, ...]) -> Any:
+def _checked(model: Model, function: str, name: str, value: Any) -> Any:
+    names = [getattr(model, size) if isinstance(size, str) else range(size) for size in SHAPES[name]]
+    shape = tuple(len(each) for each in names)
     if not isinstance(value, Tracer):
         try:
             value = np.asarray(value, float)
         except (TypeError, ValueError):
             raise ModelError(f"{function}: {name} must be numbers, not {value!r}"[:200]) from None
-    if value.shape[:1] != (len(names),):
-        many = "; for many poses at once use jax.vmap" if value.ndim == 2 and value.shape[1] == len(names) else ""
+    if value.shape != shape:
+        listed = [str(x) for x in names[0]]
+        each = (
+            f": one row for each of {', '.join(listed[:4])}{', ...' if len(listed) > 4 else ''}"
+            if name != "location"
+            else ""
+        )
+        many = "; for many poses at once use jax.vmap or batched" if value.shape[1:] == shape else ""
         raise ModelError(
-            f"{function}: {name} has shape {value.shape}, but {model.names.model!r} needs ({len(names)},): one number for "
-            f"each of {', '.join(names[:4])}{', ...' if len(names) > 4 else ''}{many}"
+            f"{function}: {name} has shape {value.shape}, but {model.names.model!r} needs {shape}{each}{many}"
         )
     if isinstance(value, np.ndarray):
-        bad = np.flatnonzero(~np.isfinite(value.reshape(len(names), -1)).all(axis=1))
+        bad = np.flatnonzero(~np.isfinite(value.reshape(shape[0], -1)).all(axis=1))
         if len(bad):
-            raise ModelError(f"{function}: {name} is not finite for {', '.join(names[i] for i in bad[:8])}")
+            raise ModelError(f"{function}: {name} is not finite for {', '.join(str(names[0][i]) for i in bad[:8])}")
     return jnp.asarray(value, float)

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+import re
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 
 import equinox.internal as eqxi
 import jax
@@ -11,17 +13,23 @@ import numpy as np
 from jax import lax
 from jaxtyping import Array, Bool
 
-from ..errors import MyogradError
+from .. import errors
 
 
-class LastError:
-    """What the latest failed check raised, so that `entry` can raise it again without XLA's wrapping."""
-
-    error: MyogradError | None = None
+@contextmanager
+def plain_errors() -> Iterator[None]:
+    """Raise again, as itself, an error of ours that XLA has wrapped in one of its own."""
+    try:
+        yield
+    except jax.errors.JaxRuntimeError as error:
+        ours = re.search(r"^myograd\.errors\.(\w+): (.*)$", str(error), re.MULTILINE)
+        if ours is None:
+            raise
+        raise getattr(errors, ours[1])(ours[2]) from None
 
 
 def raise_where(
-    failed: Bool[Array, ""], value: Array, evidence: Array, blame: Callable[[np.ndarray], MyogradError]
+    failed: Bool[Array, ""], value: Array, evidence: Array, blame: Callable[[np.ndarray], errors.MyogradError]
 ) -> Array:
     """`value`; or, once any element of a batch has failed, the error that `blame` makes of the matrix `evidence`.
 
@@ -31,8 +39,7 @@ def raise_where(
     def look(failed: np.ndarray, evidence: np.ndarray) -> np.ndarray:
         matrices = np.asarray(evidence).reshape(-1, *evidence.shape[-2:])
         first = int(np.argmax(np.broadcast_to(failed, evidence.shape[:-2])))
-        LastError.error = blame(matrices[first])
-        raise LastError.error
+        raise blame(matrices[first])
 
     def ask(failed: Array, evidence: Array) -> Array:
         result = jax.ShapeDtypeStruct((), np.int32)

@@ -1,12 +1,14 @@
 """What the wrapping surfaces share: the result, and the tangent line from a point to a circle.
 
-A straight segment p -> s, given in the frame of a wrapping surface, either passes it (length |s - p|) or is pulled over it:
-p -> P -> arc -> Q -> s, with both straight parts tangent to the surface at P and Q and a geodesic arc between. Such a path
-is stationary, so its length varies only with its ends (first variation): dL = -u_p . dp + u_s . ds, with u_p and u_s
-the unit vectors along the path at p and at s. Everything here is for one segment; batches are `jax.vmap`.
+A straight segment p -> s, given in the frame of a wrapping surface, either passes it (length |s - p|) or is pulled
+over it: p -> P -> arc -> Q -> s, with both straight parts tangent to the surface at P and Q and a geodesic arc
+between. Such a path is stationary, so its length varies only with its ends (first variation): dL = -u_p . dp + u_s .
+ds, with u_p and u_s the unit vectors along the path at p and at s. Everything here is for one segment; batches are
+`jax.vmap`.
 
 When a segment wraps, and on which side, is decided as OpenSim 4.6 decides it (Wrap*.cpp, read as facts); where that
-decision is replaced, the surface's module says so. The decision depends on the two points alone, never on an earlier pose.
+decision is replaced, the surface's module says so. The decision depends on the two points alone, never on an earlier
+pose.
 """
 
 from __future__ import annotations
@@ -28,9 +30,7 @@ class Wrap(NamedTuple):
     length: Array  # of the whole path p -> P -> arc -> Q -> s; |s - p| when not engaged
     tangents: Array  # [2, 3]: P and Q; p and s when not engaged
     arc_length: Array  # of the arc P -> Q; 0 when not engaged
-    converged: (
-        Array  # bool: the geodesic was found (True where nothing has to be searched). False: a plane path near it
-    )
+    converged: Array  # bool: the geodesic was found (True where nothing has to be searched). False: an approximation
 
 
 def on_side(point: Array, quadrant_axis: ArrayLike, quadrant_sign: ArrayLike) -> Array:
@@ -59,8 +59,8 @@ def tangent_excess(d: Array, r: Array) -> Array:
     """Tangent length minus the arc it replaces, l - r a, with l = sqrt(d^2 - r^2) and cos a = r / d.
 
     A path that turns by the angle w about the centre, from a point at distance d1 to one at d2, is
-    `tangent_excess(d1, r) + tangent_excess(d2, r) + r w` long. The derivatives are l / d and -a: finite also where the
-    point lies on the surface, where those of l and a alone are not.
+    `tangent_excess(d1, r) + tangent_excess(d2, r) + r w` long. The derivatives are l / d and -a: finite also where
+    the point lies on the surface, where those of l and a alone are not.
     """
     return root(d * d - r * r) - r * tangent_angle(d, r)
 

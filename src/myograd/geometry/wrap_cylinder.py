@@ -1,16 +1,16 @@
 """Shortest path over a cylinder about the z axis, in closed form.
 
-Unrolled, path and cylinder lie in a plane: with l1, l2 the tangent lengths and T the angle turned, all seen along the axis,
-the path climbs evenly over h = l1 + r T + l2, so L = sqrt(h^2 + (s_z - p_z)^2). The arc is a helix, the true geodesic;
-OpenSim places its tangent points on a plane section instead.
+Unrolled, path and cylinder lie in a plane: with l1, l2 the tangent lengths and T the angle turned, all seen along the
+axis, the path climbs evenly over h = l1 + r T + l2, so L = sqrt(h^2 + (s_z - p_z)^2). The arc is a helix, the true
+geodesic; OpenSim places its tangent points on a plane section instead.
 
-When it wraps (OpenSim, WrapCylinder::wrapLine): never if an end is within r of the axis line. Without a quadrant, if the
-segment comes within r of the axis line; it then goes round the short way. With a quadrant: if both ends are off the active
-side, always; else if the segment runs into the cylinder, or if the ends are on different sides and the point of the line
-nearest the axis is off the active side. The direction round the axis is the one whose tangent points are on the active
-side, however far that is. Nowhere if both tangent points are beyond the ends of the cylinder; for this decision only,
-the heights of the tangent points are OpenSim's. One difference: anticlockwise arcs over half a turn, T, have the length r T here;
-OpenSim counts them as r (4 pi - T).
+When it wraps (OpenSim, WrapCylinder::wrapLine): never if an end is within r of the axis line. Without a quadrant, if
+the segment comes within r of the axis line; it then goes round the short way. With a quadrant: if both ends are off
+the active side, always; else if the segment runs into the cylinder, or if the ends are on different sides and the
+point of the line nearest the axis is off the active side. The direction round the axis is the one whose tangent
+points are on the active side, however far that is. Nowhere if both tangent points are beyond the ends of the
+cylinder; for this decision only, the heights of the tangent points are OpenSim's. One difference: anticlockwise arcs
+over half a turn, T, have the length r T here; OpenSim counts them as r (4 pi - T).
 """
 
 from __future__ import annotations
@@ -98,7 +98,8 @@ def _anticlockwise(
     axis: ArrayLike,
     sign: ArrayLike,
 ) -> Array:
-    """OpenSim's choice of direction with a quadrant: which tangent points (at the heights of the ends) are on its side.
+    """OpenSim's choice of direction with a quadrant: which tangent points (at the heights of the ends) are on its
+    side.
 
     Anticlockwise leaves p at +a1 and reaches s at -a2; clockwise leaves at -a1 and reaches at +a2.
     """
@@ -109,10 +110,12 @@ def _anticlockwise(
 
 
 def _opensim_heights(p: Array, s: Array, P: Array, Q: Array, d1: Array, d2: Array, r: Array, far_side: Array) -> Array:
-    """Heights [2] at which OpenSim has the tangent points: where the plane of p, s and an apex of the cylinder cuts them.
+    """Heights [2] at which OpenSim has the tangent points: where the plane of p, s and an apex of the cylinder cuts
+    them.
 
-    The apex is level with the point m that divides p s as d1 : d2, across the plane of p, s and the axis at that level,
-    on the side of m or, `far_side`, on the other. A height is used if it is between the ends, else that of the end.
+    The apex is level with the point m that divides p s as d1 : d2, across the plane of p, s and the axis at that
+    level, on the side of m or, `far_side`, on the other. A height is used if it is between the ends, else that of the
+    end.
     """
     m = p + d1 / (d1 + d2) * (s - p)
     level = jnp.stack([0 * r, 0 * r, m[2]])

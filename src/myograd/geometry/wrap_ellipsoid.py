@@ -1,18 +1,20 @@
 """Shortest path over an ellipsoid about the origin with half axes a: the true geodesic, by shooting.
 
-In y = x / a the ellipsoid is the unit sphere, and the points where lines from p touch it form a circle on it, known in
-closed form: one angle phi says where the path lands and, being tangent, in which direction. From there runs the geodesic. Let q = x / a^2,
-normal to the surface, n = q . q, and v the unit tangent. A geodesic turns along the normal only, dv/ds = -(v . v/a^2) q / n, and
-keeps j = n (v . v/a^2) (Joachimsthal). With a parameter sigma that slows down where the surface bends, ds/dsigma = n:
+In y = x / a the ellipsoid is the unit sphere, and the points where lines from p touch it form a circle on it, known
+in closed form: one angle phi says where the path lands and, being tangent, in which direction. From there runs the
+geodesic. Let q = x / a^2, normal to the surface, n = q . q, and v the unit tangent. A geodesic turns along the normal
+only, dv/ds = -(v . v/a^2) q / n, and keeps j = n (v . v/a^2) (Joachimsthal). With a parameter sigma that slows down
+where the surface bends, ds/dsigma = n:
 
     q' = n v / a^2,   v' = -(j / n) q,   s' = n.
 
 The unknowns (phi, sigma) are found such that the line from the end of the geodesic, along its tangent, meets s.
 
-When it wraps (OpenSim, WrapEllipsoid::wrapLine): if the segment runs into the ellipsoid and neither end is inside. Where
-it wraps: the guess is the shortest of the paths in planes through p and s; with a quadrant, of those that are shortest among
-their neighbours and have the middle of their arc on the active side; if there is none, the one nearest to that side.
-OpenSim takes the plane through a point near the middle of the segment instead, and the path in that plane.
+When it wraps (OpenSim, WrapEllipsoid::wrapLine): if the segment runs into the ellipsoid and neither end is inside.
+Where it wraps: the guess is the shortest of the paths in planes through p and s; with a quadrant, of those that are
+shortest among their neighbours and have the middle of their arc on the active side; if there is none, the one nearest
+to that side. OpenSim takes the plane through a point near the middle of the segment instead, and the path in that
+plane.
 """
 
 from __future__ import annotations
@@ -48,7 +50,7 @@ def wrap_ellipsoid(
     f = jnp.where(engaged, s, a * jnp.array([-2.0, 0.5, 0.1]))
     known = jax.lax.stop_gradient((e, f, a))
     guess = _guess(*known, quadrant_axis, quadrant_sign)
-    z, slopes = approach(_coarse_residual, guess, known, longest=jnp.stack([0.4, 0.05 + 0.5 * guess[1]]))
+    z, slopes = approach(_coarse_residual, guess, known, longest=jnp.stack([0.4, 0.05 + 0.5 * guess[1]]), steps=6)
     z, found = settle(_residual, z, slopes, known)
     z = jnp.where(found, z, guess)
     z = root_of(_residual, z, (e, f, a))
@@ -85,7 +87,9 @@ def _path(z: Array, p: Array, a: Array, steps: int = _FINE) -> Path:
 
 
 def _residual(z: Array, p: Array, s: Array, a: Array, steps: int = _FINE) -> Array:
-    """How far s is from the line that leaves the geodesic at its end: along the normal and across, per mean half axis."""
+    """How far s is from the line that leaves the geodesic at its end: along the normal and across, per mean half
+    axis.
+    """
     path = _path(z, p, a, steps)
     n = path.Q / (a * a)
     n = n / norm(n)
@@ -108,9 +112,10 @@ def _across(v: Array) -> tuple[Array, Array]:
 def _guess(p: Array, s: Array, a: Array, quadrant_axis: ArrayLike, quadrant_sign: ArrayLike) -> Array:
     """(phi, sigma) of the shortest plane path, on the active side if there is a quadrant.
 
-    In y, a plane through the segment cuts the unit sphere in a circle of radius r. Let `along` be the direction of the
-    segment, `bulge` the direction across it in which the path gives way, and theta the angle about the circle's centre from
-    `bulge` towards `along`. The ends are at (t1, b) and (t2, b) in the directions (along, bulge) from the centre.
+    In y, a plane through the segment cuts the unit sphere in a circle of radius r. Let `along` be the direction of
+    the segment, `bulge` the direction across it in which the path gives way, and theta the angle about the circle's
+    centre from `bulge` towards `along`. The ends are at (t1, b) and (t2, b) in the directions (along, bulge) from the
+    centre.
     """
     y, q = p / a, s / a
     along = (q - y) / norm(q - y)

@@ -1,8 +1,8 @@
 """Geodesics by shooting: the integrator, Newton's method, and its derivative by the implicit function theorem.
 
-A surface without closed form gives a residual R(z; p, s, sizes) whose root z says where its geodesic starts and how far it
-runs. The root is found from a guess that depends on the same points only, so the result has no history. Derivatives never
-go through the iteration: dz = -(dR/dz)^-1 dR, which is itself differentiable, so all orders exist.
+A surface without closed form gives a residual R(z; p, s, sizes) whose root z says where its geodesic starts and how
+far it runs. The root is found from a guess that depends on the same points only, so the result has no history.
+Derivatives never go through the iteration: dz = -(dR/dz)^-1 dR, which is itself differentiable, so all orders exist.
 """
 
 from __future__ import annotations
@@ -32,11 +32,11 @@ Shoot = Callable[[Array, Array, Any], Path]  # (z, p, sizes) -> the path
 Residual = Callable[..., Array]  # (z, p, s, sizes) -> zero at the root
 State = tuple[Array, ...]
 
-_NEWTON_STEPS, _FINE_STEPS = 6, 4
+_FINE_STEPS = 5
 _OFFSET = 1e-6  # for the slopes
 _FOUND = 1e-9  # largest last step of a root
 
-# Butcher's sixth-order method with seven stages (Coefficients for the study of Runge-Kutta integration processes, 1963).
+# Butcher's sixth-order method with seven stages (On Runge-Kutta processes of high order, 1964).
 _A = (
     (1 / 3,),
     (0, 2 / 3),
@@ -69,22 +69,18 @@ def integrate(rate: Callable[[State], State], state: State, span: Array, steps: 
 
 
 def solve(matrix: Array, b: Array) -> Array:
-    """matrix^-1 b for 2 x 2 and 3 x 3 by Cramer's rule: cheap in a batch. A singular matrix gives zero, not infinity."""
-    if len(b) == 2:
-        det = matrix[0, 0] * matrix[1, 1] - matrix[0, 1] * matrix[1, 0]
-        x = jnp.stack([b[0] * matrix[1, 1] - b[1] * matrix[0, 1], matrix[0, 0] * b[1] - matrix[1, 0] * b[0]])
-    else:
-        c0, c1, c2 = matrix.T
-        det = c0 @ jnp.cross(c1, c2)
-        x = jnp.stack([b @ jnp.cross(c1, c2), c0 @ jnp.cross(b, c2), c0 @ jnp.cross(c1, b)])
+    """matrix^-1 b for 2 x 2, by Cramer's rule: cheap in a batch. A singular matrix gives zero, not infinity."""
+    (m00, m01), (m10, m11) = matrix
+    det = m00 * m11 - m01 * m10
+    x = jnp.stack([b[0] * m11 - b[1] * m01, m00 * b[1] - m10 * b[0]])
     return jnp.where(det == 0, 0.0, x / jnp.where(det == 0, 1.0, det))
 
 
-def approach(coarse: Residual, z: Array, args: tuple[Any, ...], longest: Array) -> tuple[Array, Array]:
+def approach(coarse: Residual, z: Array, args: tuple[Any, ...], longest: Array, steps: int) -> tuple[Array, Array]:
     """A root of `coarse` by Newton's method from the guess z, and the slopes there.
 
-    The slopes are differences: they decide how fast the root is found, not where it is, and compile in a third of the time.
-    The number of steps is fixed; none has a component over that of `longest`.
+    The slopes are differences: they decide how fast the root is found, not where it is, and compile in a third of the
+    time. None of the `steps` has a component over that of `longest`.
     """
     offsets = jnp.concatenate([jnp.zeros((1, len(z))), _OFFSET * jnp.eye(len(z))])
 
@@ -95,7 +91,7 @@ def approach(coarse: Residual, z: Array, args: tuple[Any, ...], longest: Array) 
         dz = solve(slopes, values[0])
         return (z - dz * jnp.min(longest / jnp.maximum(jnp.abs(dz), longest)), slopes), None
 
-    return jax.lax.scan(step, (z, jnp.eye(len(z))), None, length=_NEWTON_STEPS)[0]
+    return jax.lax.scan(step, (z, jnp.eye(len(z))), None, length=steps)[0]
 
 
 def settle(fine: Residual, z: Array, slopes: Array, args: tuple[Any, ...]) -> tuple[Array, Array]:
@@ -126,7 +122,7 @@ def _root_of_jvp(residual: Residual, primals: tuple[Array, Any], tangents: tuple
 
 @partial(jax.custom_jvp, nondiff_argnums=(0,))
 def path_length(shoot: Shoot, z: Array, p: Array, s: Array, sizes: Any) -> Array:
-    """Length of p -> P -> Q -> s for a root z. It is stationary in z, so only p, s and the sizes of the surface change it."""
+    """Length of p -> P -> Q -> s for a root z: stationary in z, so only p, s and the surface's sizes change it."""
     path = shoot(z, p, sizes)
     return path.line + path.arc + path.along_q @ (s - path.Q)
 

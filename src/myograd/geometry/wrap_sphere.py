@@ -1,12 +1,14 @@
 """Shortest path over a sphere about the origin, in closed form.
 
-The path lies in the plane of p, s and the centre: with d1, d2 the distances of the ends from the centre and w the angle turned,
-L = e(d1) + e(d2) + r w, where e is the tangent length minus its arc (`tangent_excess`). The arc is part of a great circle.
+The path lies in the plane of p, s and the centre: with d1, d2 the distances of the ends from the centre and w the
+angle turned, L = e(d1) + e(d2) + r w, where e is the tangent length minus its arc (`tangent_excess`). The arc is part
+of a great circle.
 
-When it wraps (OpenSim, WrapSphere::wrapLine): if the segment runs into the sphere and neither end is inside. It goes the
-short way, unless there is a quadrant with an end off its active side and the long way leaves the ends towards that side.
-Two differences: OpenSim counts the arc of the long way as negative; and for lines within 1e-5 of the centre
-it reuses the tangent points of an earlier pose, where here the plane is the one that contains the quadrant's axis.
+When it wraps (OpenSim, WrapSphere::wrapLine): if the segment runs into the sphere and neither end is inside. It goes
+the short way, unless there is a quadrant with an end off its active side and the long way leaves the ends towards
+that side. Two differences: OpenSim counts the arc of the long way as negative; and for lines within 1e-5 of the
+centre it reuses the tangent points of an earlier pose, where here the plane is the one that contains the quadrant's
+axis.
 """
 
 from __future__ import annotations
@@ -55,8 +57,8 @@ def wrap_sphere(p: Array, s: Array, radius: ArrayLike, quadrant_axis: ArrayLike,
 def _plane_normal(p: Array, s: Array, axis: Array) -> Array:
     """Unit normal of the plane of p, s and the centre, such that the short way from p to s turns positively about it.
 
-    For p and s on a line through the centre: the plane that also contains the quadrant's axis, or, if there is none, the
-    coordinate axis most across the line.
+    For p and s on a line through the centre: the plane that also contains the quadrant's axis, or, if there is none,
+    the coordinate axis most across the line.
     """
     n = jnp.cross(p, s)
     degenerate = norm(n) <= 1e-12 * norm(p) * norm(s)

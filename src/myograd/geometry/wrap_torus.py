@@ -1,18 +1,23 @@
 """Shortest path through a ring: over the inner side of a torus about the z axis, the true geodesic, by shooting.
 
-The tube has radius r (OpenSim's inner_radius) and its centre runs on the circle of radius R (outer_radius) in the plane z = 0:
-x = ((R + r cos v) cos u, (R + r cos v) sin u, r sin v). A geodesic keeps h = (R + r cos v)^2 du/ds (Clairaut), so
+The tube has radius r (OpenSim's inner_radius) and its centre runs on the circle of radius R (outer_radius) in the
+plane z = 0: x = ((R + r cos v) cos u, (R + r cos v) sin u, r sin v). A geodesic keeps h = (R + r cos v)^2 du/ds
+(Clairaut), so
 
     u' = h / (R + r cos v)^2,   v'' = -h^2 sin v / (r (R + r cos v)^3).
 
-At a given u there is one v on the inner side where a line from p is tangent, in closed form. The unknowns (u, length of the arc)
-are found such that the line from the end of the geodesic, along its tangent, meets s.
+At a given u there is one v on the inner side where a line from p is tangent, in closed form. The unknowns (u, length
+of the arc) are found such that the line from the end of the geodesic, along its tangent, meets s.
 
-When it wraps: OpenSim puts a long cylinder of radius r along the tangent of the circle, near the segment, and wraps over that on
-the side of the torus' centre: a path that threads the ring stays in it. Here this is said of the ring itself. If the ends are
-on different sides of its plane, and neither is inside the tube, the path threads the ring; it wraps unless the straight
-line passes freely. With ends on the same side of the plane, or a point of the circle nearest the segment that is off the
-active side of a quadrant, the line is straight. OpenSim also turns paths that do not come near the plane about its cylinder.
+When it wraps: OpenSim puts a long cylinder of radius r along the tangent of the circle, near the segment, and wraps
+over that on the side of the torus' centre: a path that threads the ring stays in it. Here this is said of the ring
+itself. If the ends are on different sides of its plane, and neither is inside the tube, the path threads the ring; it
+wraps unless the straight line passes freely. With ends on the same side of the plane, or a point of the circle
+nearest the segment that is off the active side of a quadrant, the line is straight. OpenSim also turns paths that do
+not come near the plane about its cylinder.
+
+One arc is looked for. Where there is none (a path that touches the ring, flies across the hole and touches it again),
+`converged` is False and the path is the one over OpenSim's cylinder.
 """
 
 from __future__ import annotations
@@ -24,13 +29,15 @@ from jax import Array
 from jax.typing import ArrayLike
 
 from myograd.geometry.wrap_common import Wrap, assemble, norm, on_side, tangent_angle
+from myograd.geometry.wrap_cylinder import wrap_cylinder
 from myograd.geometry.wrap_geodesic import Path, State, approach, integrate, path_length, root_of, settle
 
 _AZIMUTHS = 24  # places on the ring tried for the guess
-_AROUND = np.array([-0.8, -0.4, 0.0, 0.4, 0.8])  # and angles about the nearest point
+_AROUND = np.array([-0.5, 0.0, 0.5])  # and angles about the nearest point
 _SAMPLES = 16  # places on the segment from which its point nearest the circle is sought
 _SLACK = 1e-6  # in arc / r: rounding where the segment only just touches
-_COARSE, _FINE = 6, 24  # integration steps while approaching the root, and at the end
+_NEWTON_STEPS = 10
+_COARSE, _FINE = 20, 40  # integration steps while approaching the root, and at the end
 
 
 def wrap_torus(
@@ -43,8 +50,8 @@ def wrap_torus(
 ) -> Wrap:
     """Wraps the segment p -> s (each [3], metres, in the torus' frame) over the inside of a torus about z.
 
-    `inner_radius` is that of the tube, `outer_radius` that of the circle in its middle, as in OpenSim. `quadrant_sign` is 0
-    (all) or +-1 with `quadrant_axis` 0, 1, 2.
+    `inner_radius` is that of the tube, `outer_radius` that of the circle in its middle, as in OpenSim.
+    `quadrant_sign` is 0 (all) or +-1 with `quadrant_axis` 0, 1, 2.
     """
     sizes = jnp.stack([jnp.asarray(inner_radius, float), jnp.asarray(outer_radius, float)])
     r, ring = sizes
@@ -61,14 +68,30 @@ def wrap_torus(
     e = jnp.where(engaged, p, jnp.stack([ring, 0 * r, 2 * r]))
     f = jnp.where(engaged, s, jnp.stack([ring, 0 * r, -2 * r]))
     known = jax.lax.stop_gradient((e, f, sizes))
-    z, slopes = _start(*known, jax.lax.stop_gradient(nearest))
+    azimuth = jax.lax.stop_gradient(jnp.arctan2(nearest[1], nearest[0]))
+    z, slopes = _start(*known, azimuth)
     z, found = settle(_residual, z, slopes, known)
+    found = found & (z[1] > -_SLACK)
+    z = jnp.where(found, z, jnp.stack([azimuth, jnp.asarray(0.1)]))
     z = root_of(_residual, z, (e, f, sizes))
     path = _path(z, e, sizes)
-    length = path_length(_path, z, e, f, sizes)
-    return assemble(
-        p, s, engaged, opposite & ~free, inside, length, jnp.stack([path.P, path.Q]), path.arc, found & (z[1] > -_SLACK)
-    )
+    over_cylinder = _over_tangent_cylinder(e, f, sizes, azimuth)
+    length = jnp.where(found, path_length(_path, z, e, f, sizes), over_cylinder.length)
+    tangents = jnp.where(found, jnp.stack([path.P, path.Q]), over_cylinder.tangents)
+    arc = jnp.where(found, path.arc, over_cylinder.arc_length)
+    return assemble(p, s, engaged, opposite & ~free, inside, length, tangents, arc, found)
+
+
+def _over_tangent_cylinder(p: Array, s: Array, sizes: Array, azimuth: Array) -> Wrap:
+    """The path over the cylinder along the circle's tangent at `azimuth`, on the side of the ring's centre, as in
+    OpenSim.
+    """
+    r, ring = sizes
+    c, k, zero = jnp.cos(azimuth), jnp.sin(azimuth), jnp.zeros_like(azimuth)
+    axes = jnp.stack([jnp.stack([-c, -k, zero]), jnp.stack([zero, zero, zero - 1]), jnp.stack([k, -c, zero])])
+    centre = ring * jnp.stack([c, k, zero])
+    wrap = wrap_cylinder(axes @ (p - centre), axes @ (s - centre), r, jnp.inf, 0, 1)
+    return wrap._replace(tangents=wrap.tangents @ axes + centre)
 
 
 def _frame(u: Array, v: Array, sizes: Array) -> tuple[Array, Array, Array, Array]:
@@ -82,7 +105,9 @@ def _frame(u: Array, v: Array, sizes: Array) -> tuple[Array, Array, Array, Array
 
 
 def _landing(u: Array, p: Array, sizes: Array) -> Array:
-    """v of the point at u on the inner side, between 0 and 2 pi, where a line from p touches; p is not in the plane z = 0."""
+    """v of the point at u on the inner side, between 0 and 2 pi, where a line from p touches; p is not in the plane z
+    = 0.
+    """
     r, ring = sizes
     across, above = jnp.cos(u) * p[0] + jnp.sin(u) * p[1] - ring, p[2]
     v = jnp.mod(jnp.arctan2(above, across), 2 * jnp.pi)
@@ -150,27 +175,54 @@ def _nearest_to_circle(p: Array, s: Array, ring: Array) -> Array:
     return p + t * along
 
 
-def _start(p: Array, s: Array, sizes: Array, nearest: Array) -> tuple[Array, Array]:
-    """(u, arc / r) near the shortest geodesic, and the slopes of the coarse residual there.
+def _start(p: Array, s: Array, sizes: Array, azimuth: Array) -> tuple[Array, Array]:
+    """(u, arc / r) near the shortest geodesic, and the slopes of the coarse residual there, by Newton's method.
 
-    Newton's method starts at several places: about the point of the segment nearest the circle, and where the way through
-    the hole's edge is shortest. Small holes need it: there a path may go far round the ring while it is in contact.
+    It starts from the shortest way over pairs of azimuths where lines from p and from s touch, and about `azimuth`,
+    that of the point of the segment nearest the circle. Small holes need several: there a path may go far round the
+    ring while it is in contact.
     """
     r, ring = sizes
     azimuths = 2 * np.pi / _AZIMUTHS * jnp.arange(_AZIMUTHS)
-    hole = (ring - r) * jnp.stack([jnp.cos(azimuths), jnp.sin(azimuths), jnp.zeros(_AZIMUTHS)], axis=1)
-    edge = azimuths[jnp.argmin(jnp.linalg.norm(hole - p, axis=1) + jnp.linalg.norm(hole - s, axis=1))]
-    near = jnp.arctan2(nearest[1], nearest[0]) + _AROUND
+    up = jnp.where(p[2] > 0, 1.0, -1.0)
 
-    def from_azimuth(u: Array) -> tuple[Array, Array, Array]:
-        span = (_landing(u, s, sizes) - _landing(u, p, sizes)) * jnp.where(p[2] > 0, 1.0, -1.0)
-        guess = jnp.stack([u, jnp.clip(span, 0.05, 3.0)])
-        z, slopes = approach(_coarse_residual, guess, (p, s, sizes), longest=jnp.array([0.4, 0.4]))
+    def touched(x: Array) -> tuple[Array, Array]:
+        """Length of the line from x to each azimuth, infinite where it would be inside the tube, and v there."""
+
+        def at(u: Array) -> tuple[Array, Array]:
+            v = _landing(u, x, sizes)
+            point, along_u, along_v, _ = _frame(u, v, sizes)
+            cu, cv = along_u @ (point - x), along_v @ (point - x)
+            outside = (jnp.cos(u) * x[0] + jnp.sin(u) * x[1] - ring) ** 2 + x[2] ** 2 >= r * r
+            convex = cv * cv / r + jnp.cos(v) / (ring + r * jnp.cos(v)) * cu * cu > 0
+            return jnp.where(outside & convex, norm(point - x), jnp.inf), v
+
+        return jax.vmap(at)(azimuths)
+
+    line1, v1 = touched(p)
+    line2, v2 = touched(s)
+    dv = up * (v2[None, :] - v1[:, None])
+    du = jnp.mod(azimuths[None, :] - azimuths[:, None] + jnp.pi, 2 * jnp.pi) - jnp.pi
+    arcs = jnp.hypot(r * dv, (ring + r * jnp.cos((v1[:, None] + v2[None, :]) / 2)) * du)
+    missed = 10 * r * jnp.maximum(0.0, -dv)  # pairs between which the tube is not touched
+    best = jnp.argmin(line1[:, None] + arcs + line2[None, :] + missed)
+    near = azimuth + _AROUND
+    spans = up * jax.vmap(lambda u: _landing(u, s, sizes) - _landing(u, p, sizes))(near)
+    starts = jnp.stack(
+        [
+            jnp.concatenate([azimuths[best // _AZIMUTHS][None], near]),
+            jnp.clip(jnp.concatenate([arcs.reshape(-1)[best][None] / r, spans]), 0.05, 3.0),
+        ],
+        axis=1,
+    )
+
+    def refined(start: Array) -> tuple[Array, Array, Array]:
+        z, slopes = approach(_coarse_residual, start, (p, s, sizes), longest=jnp.array([0.4, 0.4]), steps=_NEWTON_STEPS)
         path = _path(z, p, sizes, _COARSE)
         onwards = path.along_q @ (s - path.Q)
         valid = (jnp.max(jnp.abs(_coarse_residual(z, p, s, sizes))) < 1e-3) & (z[1] > -_SLACK) & (onwards > 0)
         return jnp.where(valid, path.line + path.arc + onwards, jnp.inf), z, slopes
 
-    lengths, roots, slopes = jax.vmap(from_azimuth)(jnp.concatenate([near, edge[None]]))
-    best = jnp.argmin(lengths)
-    return roots[best], slopes[best]
+    lengths, roots, slopes = jax.vmap(refined)(starts)
+    chosen = jnp.argmin(lengths)
+    return roots[chosen], slopes[chosen]

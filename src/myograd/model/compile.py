@@ -26,7 +26,7 @@ jax.config.update("jax_enable_x64", True)  # results here are only right in doub
 def _keep_compiled_code() -> None:
     """Compiled functions are kept on disk, so that they compile once per machine. JAX_COMPILATION_CACHE_DIR moves or, set
     empty, ends that."""
-    if "JAX_COMPILATION_CACHE_DIR" not in os.environ and jax.config.read("jax_compilation_cache_dir") is None:
+    if "JAX_COMPILATION_CACHE_DIR" not in os.environ and getattr(jax.config, "jax_compilation_cache_dir", None) is None:
         home = Path(os.environ.get("XDG_CACHE_HOME", Path.home() / ".cache"))
         jax.config.update("jax_compilation_cache_dir", str(home / "myograd" / "compiled"))
         jax.config.update("jax_persistent_cache_min_compile_time_secs", 0.2)

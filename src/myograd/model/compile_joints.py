@@ -190,8 +190,8 @@ def _tree(
                 # A reversed joint's axes are stored turned round (they move the parent), hence the sign.
                 carried[i, j] += -1 if is_reversed[link[j]] else 1
     simbody_axes, simbody_carried = simbody_carriers(links, axis_slots, index) if opensim_coriolis else ([], [])
-    for j in simbody_axes:
-        carried[(link == link[j]) & (slot < 3), j] = 0
+    for j in simbody_axes:  # what stays is the motion of the parent body, which a reversed joint's own axes move
+        carried[(link == link[j]) & (slot < 3), j] = is_reversed[link[j]]
     coordinate_link = np.zeros(c, int)
     for k, item in enumerate(links):
         for coordinate in item.joint.coordinates if item.joint else ():

@@ -19,7 +19,6 @@ from .path import length_gradient, path_lengths
 from .wrapping import wrapped
 
 Vector = Float[Array, " c"]
-Q = "coordinate_names"
 
 
 def _need_paths(model: Model, function: str, accept: tuple[str, ...]) -> None:
@@ -41,7 +40,7 @@ def _blank(model: Model, at: Pose, q: Vector, rows: Float[Array, "m *rest"]) -> 
     return jnp.where(blank.reshape(-1, *[1] * (rows.ndim - 1)), jnp.nan, rows)
 
 
-@entry(q=Q)
+@entry
 def muscle_lengths(model: Model, q: Vector, accept: tuple[str, ...] = ()) -> Float[Array, " m"]:
     """Length of every muscle-tendon path [m]."""
     _need_paths(model, "muscle_lengths", accept)
@@ -49,7 +48,7 @@ def muscle_lengths(model: Model, q: Vector, accept: tuple[str, ...] = ()) -> Flo
     return _blank(model, at, q, path_lengths(model, at, q))
 
 
-@entry(q=Q, u=Q)
+@entry
 def muscle_speeds(model: Model, q: Vector, u: Vector, accept: tuple[str, ...] = ()) -> Float[Array, " m"]:
     """Lengthening speed of every path [m/s]: the length differentiated along `qdot = N u`."""
     _need_paths(model, "muscle_speeds", accept)
@@ -60,7 +59,7 @@ def _speeds(model: Model, q: Vector, u: Vector) -> Float[Array, " m"]:
     return jax.jvp(lambda x: path_lengths(model, pose(model, x), x), (q,), (coordinate_rates(model, q, u),))[1]
 
 
-@entry(q=Q)
+@entry
 def muscle_gradients(model: Model, q: Vector, accept: tuple[str, ...] = ()) -> Float[Array, "m c"]:
     """Lengthening speed of every path per unit speed, constraints not considered [m, or 1 for translations].
 
@@ -71,7 +70,7 @@ def muscle_gradients(model: Model, q: Vector, accept: tuple[str, ...] = ()) -> F
     return _blank(model, at, q, length_gradient(model, at, q))
 
 
-@entry(q=Q)
+@entry
 def moment_arms(model: Model, q: Vector, method: str = "force", accept: tuple[str, ...] = ()) -> Float[Array, "m c"]:
     """Moment arm of every muscle about every coordinate: r = -dL/dtheta with the constraints kept (Sherman, Seth, Delp).
 
