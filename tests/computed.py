@@ -17,6 +17,7 @@ import numpy as np
 
 import myograd as mg
 from myograd.files.models import UnreadWarning
+from myograd.models import model_path
 
 HASTE = {"xla_backend_optimization_level": 0}
 
@@ -82,3 +83,32 @@ def in_numpy(result: Any) -> Any:
 def speeds_are_rates(model: mg.Model) -> bool:
     """Whether qdot = u: no ball, free or ellipsoid joint."""
     return len(model.tree.balls) == 0
+
+
+# Our own models ----------------------------------------------------------------------------------------------
+
+BENCHES = Path(__file__).parent / "models"
+OWN = {name: model_path(name) for name in ("double_pendulum", "planar_leg", "coupled_mechanism", "four_bar")} | {
+    name: BENCHES / f"{name}.osim" for name in ("all_joints", "all_constraints")
+}
+"""The models that ship with Myograd, and the two test benches."""
+LOOPS = {"four_bar", "all_constraints"}  # some poses cannot be assembled: stay near the default
+
+
+@cache
+def own_states(name: str, count: int, time: float = 0.0) -> tuple[np.ndarray, np.ndarray]:
+    """Random states of one of our models, in the middle of the ranges, that satisfy the constraints at a time."""
+    model = loaded(OWN[name])
+    random = np.random.default_rng(5)
+    low, high = np.clip(np.asarray(model.coordinates.range), -1.25, 1.25)
+    q = low + (high - low) * random.uniform(0.1, 0.9, (count, len(low)))
+    if name in LOOPS:
+        q = np.asarray(model.default_pose()) + 0.2 * q
+    u = random.normal(size=q.shape)
+
+    def satisfied(q, u):
+        q = mg.assemble(model, q, time)
+        return q, mg.project_speeds(model, q, u, time)
+
+    q, u = in_numpy(jax.jit(jax.vmap(satisfied), compiler_options=HASTE)(q, u))
+    return q, u

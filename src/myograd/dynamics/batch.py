@@ -1,4 +1,4 @@
-"""Many poses at once, on all cores."""
+"""Many poses at once."""
 
 from __future__ import annotations
 
@@ -14,6 +14,20 @@ from jax import lax
 from ..errors import ModelError
 from .guard import plain_errors
 
+LAPACK = {
+    "cholesky",
+    "triangular_solve",
+    "lu",
+    "qr",
+    "householder_product",
+    "svd",
+    "eigh",
+    "eig",
+    "geqrf",
+    "schur",
+    "hessenberg",
+}
+
 
 def batched(function: Callable[..., Any], chunk: int = 64) -> Callable[..., Any]:
     """`function`, mapped over the first axis of all its arguments.
@@ -21,37 +35,51 @@ def batched(function: Callable[..., Any], chunk: int = 64) -> Callable[..., Any]
         lengths = mg.batched(lambda q: mg.muscle_lengths(model, q))
         lengths(poses)  # [n, muscles] for poses [n, coordinates]
 
-    Gives what `jax.vmap` gives, two to three times faster on CPU for long recordings: rows go in chunks small enough
-    for the processor's cache, through one compiled loop per core. For use at the top level; inside `jit` use `jax.vmap`.
+    Gives what `jax.vmap` gives, faster on CPU for many rows: they go in chunks small enough for the processor's cache,
+    through one compiled loop per core. For use at the top level; inside `jit` use `jax.vmap`.
     """
     compiled = jax.jit(lambda args: lax.map(lambda row: function(*row), args, batch_size=chunk))
+    threads: dict[Any, int] = {}
 
     @plain_errors()
     def call(*args: Any) -> Any:
         arrays = [jnp.asarray(x) for x in args]
-        counts = {x.shape[0] if x.ndim else -1 for x in arrays}
-        if len(counts) != 1 or -1 in counts or 0 in counts:
+        counts = {x.shape[0] if x.ndim else 0 for x in arrays}
+        if len(counts) != 1 or 0 in counts:
             raise ModelError(
                 f"batched: arguments need one and the same first axis; shapes are {[x.shape for x in arrays]}"
             )
         (count,) = counts
-        cores = max(
-            1,
-            min(
-                len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1,
-                count // chunk,
-            ),
-        )
-        share = -(-count // cores)
-        # All cores get equally many rows, so that one compilation serves all: the last rows may be worked out twice.
-        starts = [min(i * share, count - share) for i in range(cores)]
-        with ThreadPoolExecutor(cores) as pool:
-            parts = list(
-                pool.map(lambda i: jax.block_until_ready(compiled([x[i : i + share] for x in arrays])), starts)
-            )
-        new_from = [i * share - start for i, start in enumerate(starts)]
-        return jax.tree.map(
-            lambda *leaves: jnp.concatenate([x[k:] for x, k in zip(leaves, new_from, strict=True)]), *parts
-        )
+        key = tuple((x.shape[1:], x.dtype) for x in arrays)
+        if key not in threads:
+            threads[key] = 1 if _uses_lapack(jax.make_jaxpr(function)(*(x[0] for x in arrays)).jaxpr) else _cores()
+        parts = max(1, min(threads[key], count // chunk))
+        if parts == 1:
+            return jax.block_until_ready(compiled(arrays))
+        share = -(-count // parts)
+        # All threads get equally many rows, so that one compilation serves all: some rows may be worked out twice.
+        starts = [min(i * share, count - share) for i in range(parts)]
+        with ThreadPoolExecutor(parts) as pool:
+            done = list(pool.map(lambda i: jax.block_until_ready(compiled([x[i : i + share] for x in arrays])), starts))
+        new = [i * share - start for i, start in enumerate(starts)]
+        return jax.tree.map(lambda *leaves: jnp.concatenate([x[k:] for x, k in zip(leaves, new, strict=True)]), *done)
 
     return call
+
+
+def _cores() -> int:
+    return len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
+
+
+def _uses_lapack(jaxpr: Any) -> bool:
+    """XLA's linear algebra on CPU waits for a thread of the pool that it runs in: two such calls at once can wait for each
+    other forever (seen with jax 0.10.2), so functions that use it stay on one thread."""
+    for equation in jaxpr.eqns:
+        if equation.primitive.name in LAPACK:
+            return True
+        for value in equation.params.values():
+            for inner in value if isinstance(value, tuple | list) else (value,):
+                inner = getattr(inner, "jaxpr", inner)
+                if hasattr(inner, "eqns") and _uses_lapack(inner):
+                    return True
+    return False

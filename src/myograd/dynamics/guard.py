@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import logging
 import re
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
@@ -15,6 +16,11 @@ from jaxtyping import Array, Bool
 
 from .. import errors
 
+# JAX logs what a callback raises, traceback and all; ours are raised to the user anyway.
+logging.getLogger("jax._src.callback").addFilter(
+    lambda record: not (record.exc_info and isinstance(record.exc_info[1], errors.MyogradError))
+)
+
 
 @contextmanager
 def plain_errors() -> Iterator[None]:
@@ -22,7 +28,8 @@ def plain_errors() -> Iterator[None]:
     try:
         yield
     except jax.errors.JaxRuntimeError as error:
-        ours = re.search(r"^myograd\.errors\.(\w+): (.*)$", str(error), re.MULTILINE)
+        named = re.finditer(r"^\W*(?:myograd\.errors\.)?(\w*Error): (.*)$", str(error), re.MULTILINE)
+        ours = next((line for line in named if hasattr(errors, line[1])), None)
         if ours is None:
             raise
         raise getattr(errors, ours[1])(ours[2]) from None

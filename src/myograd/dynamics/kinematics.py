@@ -132,12 +132,12 @@ def _compose(
     """Poses in ground from poses in the inboard link, level by level."""
     tree = model.tree
     local = jnp.concatenate([R, p[:, :, None]], axis=2)
+    shift = np.array([0.0, 0.0, 0.0, 1.0])  # adds the inboard origin to the last column only
     done = [jnp.eye(3, 4)[None]]
     previous = 0
     for start, stop in tree.levels:
         base = done[-1][tree.inboard[start:stop] - previous]
-        moved = base[:, :, :3] @ local[start:stop]
-        done.append(moved.at[:, :, 3].add(base[:, :, 3]))
+        done.append(base[:, :, :3] @ local[start:stop] + base[:, :, 3:] * shift)
         previous = start
     poses = jnp.concatenate(done)
     return poses[:, :, :3], poses[:, :, 3]

@@ -56,7 +56,8 @@ def wrap_ellipsoid(
     z = root_of(_residual, z, (e, f, a))
     path = _path(z, e, a)
     tangents = jnp.stack([path.P, path.Q])
-    return assemble(p, s, engaged, engaged, inside, path_length(_path, z, e, f, a), tangents, path.arc, found)
+    length = path_length(_path, path, z, e, f, a)
+    return assemble(p, s, engaged, engaged, inside, length, tangents, path.arc, found)
 
 
 def _path(z: Array, p: Array, a: Array, steps: int = _FINE) -> Path:

@@ -121,24 +121,30 @@ def _root_of_jvp(residual: Residual, primals: tuple[Array, Any], tangents: tuple
 
 
 @partial(jax.custom_jvp, nondiff_argnums=(0,))
-def path_length(shoot: Shoot, z: Array, p: Array, s: Array, sizes: Any) -> Array:
-    """Length of p -> P -> Q -> s for a root z: stationary in z, so only p, s and the surface's sizes change it."""
-    path = shoot(z, p, sizes)
+def path_length(shoot: Shoot, path: Path, z: Array, p: Array, s: Array, sizes: Any) -> Array:
+    """Length of p -> P -> Q -> s, where path = shoot(z, p, sizes) for a root z.
+
+    It is stationary in z: only p, s and the sizes of the surface change it, by the end tangents and by how the surface
+    moves under a path with the same z.
+    """
     return path.line + path.arc + path.along_q @ (s - path.Q)
 
 
 def _path_length_jvp(shoot: Shoot, primals: tuple[Any, ...], tangents: tuple[Any, ...]) -> tuple[Array, Array]:
-    z, p, s, sizes = primals
-    _, dp, ds, dsizes = tangents
-    path = shoot(z, p, sizes)
+    path, z, p, s, sizes = primals
+    _, _, dp, ds, dsizes = tangents
     change = jnp.zeros_like(path.arc)
     if not isinstance(dp, SymbolicZero):
         change -= path.along_p @ dp
     if not isinstance(ds, SymbolicZero):
         change += path.along_q @ ds
     if not isinstance(dsizes, SymbolicZero):
-        length = path_length.__wrapped__
-        change += jax.jvp(lambda sizes: length(shoot, z, p, s, sizes), (sizes,), (dsizes,))[1]
+
+        def length(sizes: Any) -> Array:
+            moved = shoot(z, p, sizes)
+            return moved.line + moved.arc + moved.along_q @ (s - moved.Q)
+
+        change += jax.jvp(length, (sizes,), (dsizes,))[1]
     return path_length(shoot, *primals), change
 
 

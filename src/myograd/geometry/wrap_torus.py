@@ -76,7 +76,7 @@ def wrap_torus(
     z = root_of(_residual, z, (e, f, sizes))
     path = _path(z, e, sizes)
     over_cylinder = _over_tangent_cylinder(e, f, sizes, azimuth)
-    length = jnp.where(found, path_length(_path, z, e, f, sizes), over_cylinder.length)
+    length = jnp.where(found, path_length(_path, path, z, e, f, sizes), over_cylinder.length)
     tangents = jnp.where(found, jnp.stack([path.P, path.Q]), over_cylinder.tangents)
     arc = jnp.where(found, path.arc, over_cylinder.arc_length)
     return assemble(p, s, engaged, opposite & ~free, inside, length, tangents, arc, found)
@@ -161,18 +161,19 @@ def _from_circle(x: Array, ring: Array) -> Array:
 def _nearest_to_circle(p: Array, s: Array, ring: Array) -> Array:
     """The point of the segment nearest the circle: the best of a few, improved by Newton's method."""
     along = s - p
-
-    def distance(t: Array) -> Array:
-        return _from_circle(p + t * along, ring)
-
     samples = jnp.linspace(0.0, 1.0, _SAMPLES)
-    t = samples[jnp.argmin(jax.vmap(distance)(samples))]
-    slope = jax.grad(distance)
-    for _ in range(5):
-        first, second = slope(t), jax.grad(slope)(t)
-        change = jnp.where(second > 0, first / jnp.where(second > 0, second, 1.0), 0.0)
-        t = jnp.clip(t - jnp.clip(change, -1 / _SAMPLES, 1 / _SAMPLES), 0.0, 1.0)
-    return p + t * along
+    t = samples[jnp.argmin(jax.vmap(lambda t: _from_circle(p + t * along, ring))(samples))]
+
+    def step(t: Array, _: None) -> tuple[Array, None]:
+        x = p + t * along
+        radius = jnp.maximum(norm(x[:2]), 1e-9 * ring)
+        growth = x[:2] @ along[:2] / radius  # of the distance from the axis, with t
+        slope = x @ along - ring * growth
+        bend = along @ along - ring * (along[:2] @ along[:2] - growth**2) / radius
+        change = jnp.where(bend > 0, slope / jnp.where(bend > 0, bend, 1.0), 0.0)
+        return jnp.clip(t - jnp.clip(change, -1 / _SAMPLES, 1 / _SAMPLES), 0.0, 1.0), None
+
+    return p + jax.lax.scan(step, t, None, length=6)[0] * along
 
 
 def _start(p: Array, s: Array, sizes: Array, azimuth: Array) -> tuple[Array, Array]:
