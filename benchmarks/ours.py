@@ -23,7 +23,7 @@ jax.config.update("jax_enable_compilation_cache", False)  # compile times are to
 
 def batched(function: Function) -> Function:
     """f over the first axis of its arguments, on all cores."""
-    return jax.jit(jax.vmap(function))
+    return mg.batched(function)
 
 
 def streamed(function: Function) -> Function:

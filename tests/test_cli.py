@@ -167,12 +167,15 @@ def test_moment_arms_of_a_closed_loop(run: Run, tmp_path: Path):
 
 
 def test_moment_arms_say_what_is_missing(capsys: pytest.CaptureFixture[str]):
-    arms = np.array([[0.01, 0.0, 0.03], [0.02, 0.0, -0.04]])
-    curve = Curve("elbow", "rotational", np.array([0.0, np.pi]), ("a", "b", "c"), arms, {"c": "wrapping is missing"})
-    Console(width=100).print(table([curve]))
+    arms = np.array([[0.01, 0.0, 0.03, np.nan], [0.02, 0.0, np.nan, np.nan]])
+    curve = Curve("elbow", "rotational", np.array([0.0, np.pi]), ("a", "b", "c", "d"), arms)
+    Console(width=140).print(table([curve]))
     lines = capsys.readouterr().out.splitlines()
     assert "elbow [°], 0 to 180" in lines[0]
-    assert [" ".join(line.split()) for line in lines[2:]] == ["a 10.000 20.000", "c -40.000 30.000 wrapping is missing"]
+    shown = [" ".join(line.split()) for line in lines[2:]]
+    assert shown[0] == "a 10.000 20.000"
+    assert shown[1].startswith("c 30.000 30.000 not known at 1 of 2 poses: touches a wrapping surface")
+    assert shown[2].startswith("d not known at 2 of 2 poses")
 
 
 def test_moment_arms_of_unknown_names(run: Run):

@@ -33,7 +33,7 @@ from myograd.geometry.wrap_cylinder import wrap_cylinder
 from myograd.geometry.wrap_geodesic import Path, State, approach, integrate, path_length, root_of, settle
 
 _AZIMUTHS = 24  # places on the ring tried for the guess
-_AROUND = np.array([-0.5, 0.0, 0.5])  # and angles about the nearest point
+_AROUND = np.array([-0.4, 0.4])  # and angles about the nearest point
 _SAMPLES = 16  # places on the segment from which its point nearest the circle is sought
 _SLACK = 1e-6  # in arc / r: rounding where the segment only just touches
 _NEWTON_STEPS = 10
