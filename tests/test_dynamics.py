@@ -15,10 +15,9 @@ import numpy as np
 import pytest
 
 import myograd as mg
-from computed import OWN, compiled, dynamics, in_numpy, loaded, own_states, program
+from computed import OWN, by_hand, compiled, dynamics, in_numpy, loaded, own_states, program
 from myograd.models._making import cylinder_inertia
 
-COUNT = 3
 ROOT = 6  # coordinates of the free joint that carries the tree
 
 
@@ -68,9 +67,9 @@ def second_way(model: mg.Model, q, u, udot, wrenches) -> dict[str, Any]:
         return mg.kinetic_energy(model, q, mg.speeds(model, q, qdot))
 
     _, qddot = jax.jvp(lambda q, u: mg.coordinate_rates(model, q, u), state, rate)
-    _, momentum_rate = jax.jvp(jax.grad(energy, argnums=1), (q, qdot), (qdot, qddot))
-    slope = jax.grad(lambda x: mg.potential_energy(model, x))(q)
-    forces = N.T @ (momentum_rate - jax.grad(energy)(q, qdot) + slope)
+    momentum_rate = jax.jacfwd(lambda v: jax.jvp(energy, (q, v), (qdot, qddot))[1])(qdot)
+    slope = jax.jacfwd(lambda x: mg.potential_energy(model, x))(q)
+    forces = N.T @ (momentum_rate - jax.jacfwd(energy)(q, qdot) + slope)
     _, center_rate = jax.jvp(lambda x: mg.center_of_mass(model, x), (q,), (qdot,))
     M = mg.mass_matrix(model, q)
     return {
@@ -80,7 +79,7 @@ def second_way(model: mg.Model, q, u, udot, wrenches) -> dict[str, Any]:
         "marker velocities": marker_rate,
         "marker accelerations": marker_second,
         "Jacobian of a point": spot_rate,
-        "mass matrix": jax.hessian(lambda x: mg.kinetic_energy(model, q, x))(u),
+        "mass matrix": jax.jacfwd(jax.jacfwd(lambda x: mg.kinetic_energy(model, q, x)))(u),
         "inverse dynamics": forces - jnp.einsum("bkc,bk->c", J, wrenches),
         "inverse dynamics by terms": M @ udot + mg.bias_forces(model, q, u),
         "gravity": -N.T @ slope,
@@ -90,22 +89,6 @@ def second_way(model: mg.Model, q, u, udot, wrenches) -> dict[str, Any]:
         "energy by hand": by_hand(model, q, u)[1],
         "speeds": u,
     }
-
-
-def by_hand(model: mg.Model, q, u) -> tuple[jax.Array, jax.Array]:
-    """Momentum about the ground origin and kinetic energy, summed over the bodies as in a textbook."""
-    rotation, position = mg.body_poses(model, q)
-    velocity = mg.body_velocities(model, q, u)
-    xx, yy, zz, xy, xz, yz = model.bodies.inertia
-    tensor = jnp.stack([jnp.stack([xx, xy, xz]), jnp.stack([xy, yy, yz]), jnp.stack([xz, yz, zz])]).transpose(2, 0, 1)
-    tensor = rotation @ tensor @ jnp.swapaxes(rotation, 1, 2)
-    mass, spin = model.bodies.mass[:, None], velocity[:, :3]
-    arm = jnp.einsum("bij,jb->bi", rotation, model.bodies.mass_center)
-    center, center_velocity = position + arm, velocity[:, 3:] + jnp.cross(spin, arm)
-    turning = jnp.einsum("bij,bj->bi", tensor, spin)
-    angular_momentum = turning + jnp.cross(center, mass * center_velocity)
-    energy = 0.5 * jnp.sum(mass * center_velocity**2) + 0.5 * jnp.sum(spin * turning)
-    return jnp.concatenate([jnp.sum(angular_momentum, 0), jnp.sum(mass * center_velocity, 0)]), energy
 
 
 def laws(model: mg.Model, q, u, tau, wrenches) -> tuple[dict[str, Any], dict[str, Any]]:
@@ -136,9 +119,9 @@ def laws(model: mg.Model, q, u, tau, wrenches) -> tuple[dict[str, Any], dict[str
 @pytest.fixture(scope="module")
 def ways() -> tuple[dict, dict]:
     model = loaded(OWN["all_joints"])
-    q, u = own_states("all_joints", COUNT)
+    q, u = own_states("all_joints")
     random = np.random.default_rng(3)
-    vector, wrenches = random.normal(size=u.shape), random.normal(size=(COUNT, len(model.body_names), 6))
+    vector, wrenches = random.normal(size=u.shape), random.normal(size=(len(q), len(model.body_names), 6))
     vector[:, :ROOT] = 0  # as generalised forces, those on the root would come from outside
 
     def both(*state):
@@ -237,14 +220,14 @@ def test_energy_of_the_double_pendulum_is_kept():
 def test_momentum_of_a_floating_tree_is_kept():
     """Without gravity, whatever the joints do among themselves, one of which is driven and one locked."""
     model = eqx.tree_at(lambda m: m.gravity, loaded(OWN["all_joints"]), jnp.zeros(3))
-    q, u = (x[0] for x in own_states("all_joints", COUNT))
+    q, u = (x[0] for x in own_states("all_joints"))
 
     @jax.jit
     def momenta(q, u):
-        motion = rollout(model, q, u, 1e-3, 100)
+        motion = rollout(model, q, u, 5e-4, 80)  # no spline of a joint passes a point in this time
         return motion, jax.vmap(lambda q, u: mg.momentum(model, q, u))(*motion)
 
     (_, speeds), momentum = in_numpy(momenta(q, u))
-    assert np.ptp(speeds, axis=0).max() > 0.3
+    assert np.ptp(speeds, axis=0).max() > 0.1
     assert np.abs(momentum).max() > 0.3
     np.testing.assert_allclose(momentum, np.broadcast_to(momentum[0], momentum.shape), rtol=0, atol=1e-10)

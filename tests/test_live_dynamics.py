@@ -2,16 +2,14 @@
 
 from __future__ import annotations
 
+import jax
 import numpy as np
 import pytest
 
 import myograd as mg
-from computed import OWN, compiled, dynamics, geometry, in_numpy, loaded, own_states, program
+from computed import OWN, loaded, own_numbers, own_states
 from live_states import Peer
 
-COUNT = 5
-# OpenSim's velocity terms are not right where a coordinate drives several turns (`test_pack_parity`); reproduced here.
-CORIOLIS = "all_joints"
 # The moving point of this path has a neighbour on its own body, and OpenSim's moment arm misses its work.
 MISSED = ("planar_leg", "rectus_femoris", "knee_flexion")
 
@@ -20,13 +18,11 @@ MISSED = ("planar_leg", "rectus_femoris", "knee_flexion")
 def pair(request: pytest.FixtureRequest, opensim) -> tuple[str, dict[str, np.ndarray], list[dict[str, np.ndarray]]]:
     """What we and what OpenSim compute of a model at a few states."""
     name = request.param
-    model, peer = loaded(OWN[name], opensim_coriolis=name == CORIOLIS), Peer(opensim, OWN[name])
-    q, u = own_states(name, COUNT)
-    theirs = []
-    for state in zip(q, u, strict=True):
+    peer, theirs = Peer(opensim, OWN[name]), []
+    for state in zip(*own_states(name), strict=True):
         peer.set(*state)
         theirs.append(peer.numbers())
-    return name, in_numpy(program(geometry, dynamics)(model, q, u)), theirs
+    return name, own_numbers(name), theirs
 
 
 RIGID = ("rotation", "position", "velocity", "markers", "M", "bias", "center of mass", "kinetic energy")
@@ -83,20 +79,20 @@ def test_prescribed_motions_at_other_times(opensim):
     """The accelerations that a course in time commands; at time zero they could hide."""
     name, time = "all_joints", 0.37
     model, peer = loaded(OWN[name], opensim_coriolis=True), Peer(opensim, OWN[name])
-    q, u = own_states(name, 2, time)
-    ours = compiled(lambda model, q, u: mg.forward_dynamics(model, q, u, time=time))(model, q, u)
-    for i in range(2):
-        peer.set(q[i], u[i], time)
+    q, u = own_states(name, time)
+    run = jax.jit(jax.vmap(lambda model, q, u, time: mg.forward_dynamics(model, q, u, time=time), (None, 0, 0, None)))
+    ours = run(model, q, u, time)
+    for i, state in enumerate(zip(q, u, strict=True)):
+        peer.set(*state, time)
         np.testing.assert_allclose(ours[i], peer.accelerations(), rtol=1e-8, atol=1e-8)
-    at_zero = compiled(mg.forward_dynamics)(model, q, u)
-    assert np.abs(np.asarray(ours - at_zero)).max() > 1e-3
+    assert np.abs(np.asarray(ours - run(model, q, u, 0.0))).max() > 1e-3
 
 
 def test_assembly_is_accepted(opensim):
     """What `assemble` and `project_speeds` return leaves OpenSim no error, in its own measure."""
     for name in ("coupled_mechanism", "four_bar", "all_constraints", "all_joints"):
         peer = Peer(opensim, OWN[name])
-        for state in zip(*own_states(name, COUNT), strict=True):
+        for state in zip(*own_states(name), strict=True):
             peer.set(*state)
             assert np.abs(peer.state.getQErr().to_numpy()).max() < 1e-10, name
             assert np.abs(peer.state.getUErr().to_numpy()).max() < 1e-10, name

@@ -179,6 +179,11 @@ def test_the_derivatives_of_length_are_the_end_tangents(wrapped):
     np.testing.assert_allclose(by_gradient, differences, rtol=0, atol=1e-9)
 
 
+@pytest.mark.parametrize(
+    "wrapped",
+    ["cylinder", "sphere", *(pytest.param(name, marks=pytest.mark.slow) for name in ("ellipsoid", "torus"))],
+    indirect=True,
+)
 def test_forward_mode_and_second_derivatives(wrapped):
     """Forward over reverse against differences of the gradient; the value itself is forward mode over the length."""
     _, surface, p, s, _ = wrapped
@@ -221,14 +226,13 @@ def test_length_and_its_slope_are_continuous_at_liftoff(name):
     (lengths, engaged), slopes = beside(edge - depth)
     assert engaged.tolist() == [True, True, True, False, False]
     # The length grows as depth^2 over the free lengths, its slope as depth.
-    excess = lengths - np.linalg.norm(np.subtract(*ends))
+    excess = lengths - np.linalg.norm(np.diff(ends, axis=0))
     assert (np.abs(excess) <= 50 * depth**2 + 1e-15).all()
     assert (np.abs(slopes) <= 100 * np.abs(depth) * (depth > 0) + 1e-9).all()
 
 
 @pytest.mark.parametrize("name", list(SURFACES))
-@pytest.mark.parametrize("quadrant", ["all", "x", "-y"])
-def test_degenerate_segments_have_finite_derivatives(name, quadrant):
+def test_degenerate_segments_have_finite_derivatives(name):
     """Ends inside, on the surface, on the axis, at the centre, equal, and lines through the centre."""
     surface = SURFACES[name]
     r = surface.sizes[0]
@@ -246,10 +250,13 @@ def test_degenerate_segments_have_finite_derivatives(name, quadrant):
             [[0.1, 0.1, 0.05], [0.1, 0.1, -0.05]],
         ]
     )
-    value = jax.jit(
-        jax.vmap(jax.value_and_grad(lambda x: surface.wrap(*x, jnp.array(surface.sizes), *QUADRANTS[quadrant])[3]))
-    )
-    lengths, gradients = value(cases)
+
+    def length(ends, axis, sign):
+        return surface.wrap(*ends, jnp.array(surface.sizes), axis, sign).length
+
+    quadrants = np.repeat([QUADRANTS[name] for name in ("all", "x", "-y")], len(cases), axis=0)
+    cases = np.tile(cases, (3, 1, 1))
+    lengths, gradients = jax.jit(jax.vmap(jax.value_and_grad(length)))(cases, quadrants[:, 0], quadrants[:, 1])
     assert np.isfinite(lengths).all() and np.isfinite(gradients).all()
     assert (lengths >= np.linalg.norm(cases[:, 0] - cases[:, 1], axis=1) - 1e-12).all()
 
@@ -271,7 +278,7 @@ def test_closed_forms():
     sphere = wrap_sphere(jnp.array([d, 0.0, 0.0]), jnp.array([-d, 0.0, 0.0]), r, 1, 1)
     assert float(sphere.length) == pytest.approx(2 * side + r * angle, abs=1e-15)
     assert sphere.tangents[0, 1] > 0
-    ellipsoid = wrap_ellipsoid(jnp.array([d, 0.001, 0.0]), jnp.array([-d, 0.002, 0.003]), (r, r, r), 0, 0)
+    ellipsoid = wrap_ellipsoid(jnp.array([d, 0.001, 0.0]), jnp.array([-d, 0.002, 0.003]), jnp.full(3, r), 0, 0)
     same = wrap_sphere(jnp.array([d, 0.001, 0.0]), jnp.array([-d, 0.002, 0.003]), r, 0, 0)
     assert float(ellipsoid.length) == pytest.approx(float(same.length), abs=1e-11)
     np.testing.assert_allclose(ellipsoid.tangents, same.tangents, rtol=0, atol=1e-10)
@@ -359,8 +366,8 @@ def test_cylinder_is_opensims(quadrant, cylinder_length):
     if quadrant == "all":
         assert np.median(lengths[short] - ours.length[short]) < 2e-5
     # Across the axis the plane of OpenSim contains the geodesic.
-    flat = np.zeros(3) + [1.0, 1.0, 0.0]
-    ours, lengths, engaged = compared("cylinder", quadrant, p * flat, s * flat, cylinder_length)
+    p[:, 2] = s[:, 2] = 0.01
+    ours, lengths, engaged = compared("cylinder", quadrant, p, s, cylinder_length)
     np.testing.assert_array_equal(ours.engaged, engaged)
     short = ours.arc_length < np.pi * 0.03  # longer anticlockwise arcs have the wrong length in OpenSim
     np.testing.assert_allclose(ours.length[short], lengths[short], rtol=0, atol=1e-9)
@@ -373,8 +380,10 @@ def test_ellipsoid_is_near_opensims(quadrant):
     assert engaged.sum() > 40
     np.testing.assert_array_equal(ours.engaged, engaged)
     assert ours.converged.all()
+    assert np.isfinite(ours.length).all()
+    comparable = engaged & np.isfinite(lengths)  # OpenSim's own solver fails now and then with a quadrant
     # OpenSim's plane sections, summed over chords of 1 mm, are a little short or a little long, on the same side.
-    assert np.median(np.abs(ours.length - lengths)[engaged]) < 3e-4
+    assert np.median(np.abs(ours.length - lengths)[comparable]) < 3e-4
 
 
 def test_torus_is_near_opensims_for_paths_through_the_ring():

@@ -7,11 +7,11 @@ import jax.numpy as jnp
 import numpy as np
 from jaxtyping import Array, Float
 
-from ..errors import ModelError, UnreadError, nearest
+from ..errors import ModelError, nearest
 from ..geometry.spatial import cross, dot
 from ..model.model import Model
 from . import constraints as held
-from .entry import entry
+from .entry import entry, need_constraints
 from .forward import Dynamics, by_elimination, by_multipliers
 from .guard import raise_where
 from .inertia import apply_inertia, joint_space_inertia, link_inertia
@@ -145,7 +145,14 @@ def mass_matrix(model: Model, q: Vector) -> Float[Array, "c c"]:
 def center_of_mass(model: Model, q: Vector) -> Float[Array, "3"]:
     """Of the whole model, in ground [m]."""
     inertia = jnp.sum(link_inertia(model, pose(model, q)), axis=1)
-    return inertia[1:4] / inertia[0]
+    names = model.names.model
+    mass = raise_where(
+        inertia[0] == 0,
+        inertia[0],
+        inertia[:1, None],
+        lambda _: ModelError(f"{names!r} has no mass, so no centre of mass"),
+    )
+    return inertia[1:4] / mass
 
 
 @entry
@@ -211,17 +218,6 @@ def inverse_dynamics(
     return needed - generalized_force(model, at, _on_links(model, at, wrenches))
 
 
-def _need_constraints(model: Model, function: str, accept: tuple[str, ...]) -> None:
-    """Raise unless every constraint that could not be read is accepted by name."""
-    missing = [x for x in model.names.unread if x.severity == "motion" and x.name not in accept]
-    if missing:
-        first = missing[0]
-        raise UnreadError(
-            f"{function} of {model.names.model!r} depends on {len(missing)} part(s) of the file that are not read, first "
-            f"{first.kind} {first.name!r} (line {first.line}): {first.reason}. To leave it out, pass accept=({first.name!r},)"
-        )
-
-
 @entry
 def forward_dynamics(
     model: Model,
@@ -238,7 +234,7 @@ def forward_dynamics(
     `method`: `elimination` of coupled, locked and prescribed coordinates, or `multipliers` for all constraints. Both give
     the same accelerations; elimination solves a smaller system. `time` matters for prescribed coordinates only.
     """
-    _need_constraints(model, "forward_dynamics", accept)
+    need_constraints(model, "forward_dynamics", accept)
     terms, force = _terms(model, q, u, tau, wrenches, time)
     if method == "elimination":
         return by_elimination(terms, force)
@@ -258,7 +254,7 @@ def constraint_multipliers(
     accept: tuple[str, ...] = (),
 ) -> Float[Array, " rows"]:
     """lambda of every constraint row: `M udot + b + G^T lambda = tau`."""
-    _need_constraints(model, "constraint_multipliers", accept)
+    need_constraints(model, "constraint_multipliers", accept)
     terms, force = _terms(model, q, u, tau, wrenches, time)
     return by_multipliers(terms, force)[1]
 
@@ -284,32 +280,40 @@ def _terms(
 
 
 @entry
-def constraint_jacobian(model: Model, q: Vector) -> Float[Array, "rows c"]:
+def constraint_jacobian(model: Model, q: Vector, accept: tuple[str, ...] = ()) -> Float[Array, "rows c"]:
     """G, one row per constraint equation (names: `model.constraints.row_names`)."""
+    need_constraints(model, "constraint_jacobian", accept)
     return held.jacobian_rows(model, pose(model, q), q)
 
 
 @entry
-def constraint_bias(model: Model, q: Vector, u: Vector, time: float | Float[Array, ""] = 0.0) -> Float[Array, " rows"]:
+def constraint_bias(
+    model: Model, q: Vector, u: Vector, time: float | Float[Array, ""] = 0.0, accept: tuple[str, ...] = ()
+) -> Float[Array, " rows"]:
     """bias with `G udot + bias = 0`."""
+    need_constraints(model, "constraint_bias", accept)
     at = pose(model, q)
     return held.bias_rows(model, at, motion(model, q, u, at), q, u, time)
 
 
 @entry
-def constraint_errors(model: Model, q: Vector, time: float | Float[Array, ""] = 0.0) -> Float[Array, " rows"]:
+def constraint_errors(
+    model: Model, q: Vector, time: float | Float[Array, ""] = 0.0, accept: tuple[str, ...] = ()
+) -> Float[Array, " rows"]:
     """How far each constraint is from being satisfied, in its own unit."""
+    need_constraints(model, "constraint_errors", accept)
     return held.constraint_errors(model, pose(model, q), q, time)
 
 
 @entry
-def coupling_matrix(model: Model, q: Vector) -> Float[Array, "c c"]:
+def coupling_matrix(model: Model, q: Vector, accept: tuple[str, ...] = ()) -> Float[Array, "c c"]:
     """C(q): column i holds all speeds when coordinate i's speed is 1 and other independent ones are held (Eq. 13 of
     Sherman, Seth, Delp). Columns of dependent, locked and prescribed coordinates are NaN: they cannot be chosen.
 
     Where constraints tie independent coordinates (closed loops), the others move as little as they can, in the sense of
     least squares, as the paper's projection has it.
     """
+    need_constraints(model, "coupling_matrix", accept)
     return coupling(model, q)
 
 
@@ -324,7 +328,7 @@ def coupling(model: Model, q: Vector) -> Float[Array, "c c"]:
         own = jnp.diagonal(allowed)
         # A coordinate that the constraints do not let move has no unit-rate motion: its column is undefined.
         movable = own > 1e-9
-        C = jnp.where(movable, C @ (allowed / jnp.where(movable, own, 1.0)), jnp.nan)
+        C = C @ (allowed / jnp.where(movable, own, 1.0)) * jnp.where(movable, 1.0, jnp.nan)
     return jnp.full((c, c), jnp.nan).at[:, fixed.free].set(C)
 
 
@@ -340,7 +344,7 @@ def assemble(model: Model, q: Vector, time: float | Float[Array, ""] = 0.0, acce
     Coupled, locked and prescribed coordinates are set; closed loops are closed by Gauss-Newton steps of least change in
     the free coordinates. Raises if the loops cannot be closed from q.
     """
-    _need_constraints(model, "assemble", accept)
+    need_constraints(model, "assemble", accept)
     fixed = model.constraints
     q = held.explicit_coordinates(model, q, time)
     if len(fixed.implicit_rows) == 0:
@@ -352,14 +356,15 @@ def assemble(model: Model, q: Vector, time: float | Float[Array, ""] = 0.0, acce
 
     def step(_: int, x: Vector) -> Vector:
         change = jnp.linalg.pinv(jax.jacfwd(error)(x), rtol=1e-9) @ error(x)
-        size = jnp.max(jnp.abs(change))
+        size = jnp.max(jnp.abs(change), initial=0.0)
         return x - change * jnp.minimum(1.0, 0.5 / jnp.where(size > 0, size, 1.0))
 
     x = jax.lax.fori_loop(0, _ASSEMBLY_STEPS, step, q[fixed.free])
     left = error(x)
     names = [model.constraints.row_names[i] for i in fixed.implicit_rows]
     x = _unless_open(x, left, names)
-    return held.explicit_coordinates(model, q.at[fixed.free].set(x), time)
+    found = held.explicit_coordinates(model, q.at[fixed.free].set(x), time)
+    return _unless_flipped(model, found)
 
 
 def _unless_open(x: Vector, left: Float[Array, " rows"], names: list[str]) -> Vector:
@@ -373,12 +378,29 @@ def _unless_open(x: Vector, left: Float[Array, " rows"], names: list[str]) -> Ve
     return raise_where(jnp.max(jnp.abs(left)) > 1e-9, x, left[None], blame)
 
 
+def _unless_flipped(model: Model, q: Vector) -> Vector:
+    """Raise if a weld is satisfied the wrong way round: its three equations also hold after half a turn."""
+    fixed = model.constraints
+    if len(fixed.welds) == 0:
+        return q
+    along = held.weld_alignment(model, pose(model, q))
+    names = [name.rsplit(" (", 1)[0] for name in fixed.row_names if name.endswith("(weld, x)")]
+
+    def blame(values: np.ndarray) -> ModelError:
+        return ModelError(
+            f"the model cannot be assembled from this pose: {names[int(np.argmin(values[0]))]} closes the wrong way round, "
+            "half a turn off; start from a pose nearer to the right one"
+        )
+
+    return raise_where(jnp.min(along) < 0, q, along[None], blame)
+
+
 @entry
 def project_speeds(
     model: Model, q: Vector, u: Vector, time: float | Float[Array, ""] = 0.0, accept: tuple[str, ...] = ()
 ) -> Vector:
     """Speeds near u that satisfy the velocity constraints: coupled ones set, loops closed by least change."""
-    _need_constraints(model, "project_speeds", accept)
+    need_constraints(model, "project_speeds", accept)
     fixed = model.constraints
     u = held.explicit_speeds(model, q, u, time)
     if len(fixed.implicit_rows) == 0:
@@ -388,4 +410,14 @@ def project_speeds(
     C = C.at[fixed.free, np.arange(len(fixed.free))].set(1.0).at[fixed.explicit].set(held.elimination(model, q))
     G = held.jacobian_rows(model, at, q)[fixed.implicit_rows] @ C
     left = held.speed_errors(model, at, q, u, time)[fixed.implicit_rows]
-    return u - C @ (jnp.linalg.pinv(G, rtol=1e-10) @ left)
+    u = u - C @ (jnp.linalg.pinv(G, rtol=1e-10) @ left)
+    rest = held.speed_errors(model, at, q, u, time)[fixed.implicit_rows]
+    names = [fixed.row_names[i] for i in fixed.implicit_rows]
+
+    def blame(errors: np.ndarray) -> ModelError:
+        worst = int(np.argmax(np.abs(errors[0])))
+        return ModelError(
+            f"no speeds satisfy the constraints at this pose: {names[worst]} is off by {errors[0][worst]:.2g}"
+        )
+
+    return raise_where(jnp.max(jnp.abs(rest)) > 1e-9 * (1 + jnp.max(jnp.abs(u))), u, rest[None], blame)

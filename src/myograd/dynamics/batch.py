@@ -9,7 +9,9 @@ from typing import Any
 
 import jax
 import jax.numpy as jnp
+import numpy as np
 from jax import lax
+from jax.core import Tracer
 
 from ..errors import ModelError
 from .guard import plain_errors
@@ -36,13 +38,15 @@ def batched(function: Callable[..., Any], chunk: int = 64) -> Callable[..., Any]
         lengths(poses)  # [n, muscles] for poses [n, coordinates]
 
     Gives what `jax.vmap` gives, faster on CPU for many rows: they go in chunks small enough for the processor's cache,
-    through one compiled loop per core. For use at the top level; inside `jit` use `jax.vmap`.
+    through one compiled loop per core. Inside `jit` or `grad` it is `jax.vmap`.
     """
     compiled = jax.jit(lambda args: lax.map(lambda row: function(*row), args, batch_size=chunk))
     threads: dict[Any, int] = {}
 
     @plain_errors()
     def call(*args: Any) -> Any:
+        if any(isinstance(x, Tracer) for x in jax.tree.leaves(args)):
+            return jax.vmap(function)(*args)
         arrays = [jnp.asarray(x) for x in args]
         counts = {x.shape[0] if x.ndim else 0 for x in arrays}
         if len(counts) != 1 or 0 in counts:
@@ -50,6 +54,13 @@ def batched(function: Callable[..., Any], chunk: int = 64) -> Callable[..., Any]
                 f"batched: arguments need one and the same first axis; shapes are {[x.shape for x in arrays]}"
             )
         (count,) = counts
+        for i, x in enumerate(arrays):
+            rows = np.flatnonzero(~np.isfinite(np.asarray(x)).reshape(count, -1).all(axis=1))
+            if len(rows):
+                raise ModelError(
+                    f"batched: argument {i + 1} is not finite in row {rows[0]}"
+                    + f" and {len(rows) - 1} more" * (len(rows) > 1)
+                )
         key = tuple((x.shape[1:], x.dtype) for x in arrays)
         if key not in threads:
             threads[key] = 1 if _uses_lapack(jax.make_jaxpr(function)(*(x[0] for x in arrays)).jaxpr) else _cores()

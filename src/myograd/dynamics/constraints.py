@@ -47,6 +47,15 @@ def _weld_axes(model: Model, at: Pose) -> tuple[Float[Array, "3 3 w"], Float[Arr
     return first, second
 
 
+def weld_alignment(model: Model, at: Pose) -> Float[Array, " w"]:
+    """For each weld, the least cosine between like axes of its two frames: 1 when satisfied, -1 when half a turn off."""
+    links, R = model.constraints.welds, model.ties.weld_rotation
+    first, second = (
+        jnp.stack([rotate(at.rotation[:, :, links[:, k]], R[k][:, axis]) for axis in range(3)], axis=1) for k in (0, 1)
+    )
+    return jnp.min(jnp.stack([dot(first[:, k], second[:, k]) for k in range(3)]), axis=0)
+
+
 def constraint_errors(model: Model, at: Pose, q: Vector, time: Float[Array, ""] | float = 0.0) -> Float[Array, " rows"]:
     """How far each constraint is from being satisfied: rad, m, or the coordinate's unit."""
     fixed, ties = model.constraints, model.ties

@@ -12,7 +12,7 @@ import jax.numpy as jnp
 import numpy as np
 from jax.core import Tracer
 
-from ..errors import ModelError
+from ..errors import ModelError, UnreadError, nearest
 from ..model.model import Model
 from .guard import plain_errors
 
@@ -23,6 +23,7 @@ SHAPES: dict[str, tuple[str | int, ...]] = {
     **dict.fromkeys(("q", "qdot", "u", "udot", "tau"), ("coordinate_names",)),
     "wrenches": ("body_names", 6),
     "location": (3,),
+    "time": (),
 }
 
 
@@ -42,6 +43,8 @@ def entry(function: F) -> F:
         model = bound.arguments.get("model")
         if not isinstance(model, Model):
             raise TypeError(f"{function.__name__} takes a Model first (see load_model), not a {type(model).__name__}")
+        if "accept" in bound.arguments:
+            bound.arguments["accept"] = _accepted(model, function.__name__, bound.arguments["accept"])
         for name in SHAPES.keys() & bound.arguments.keys():
             if bound.arguments[name] is not None:
                 bound.arguments[name] = _checked(model, function.__name__, name, bound.arguments[name])
@@ -62,18 +65,39 @@ def _checked(model: Model, function: str, name: str, value: Any) -> Any:
         except (TypeError, ValueError):
             raise ModelError(f"{function}: {name} must be numbers, not {value!r}"[:200]) from None
     if value.shape != shape:
-        listed = [str(x) for x in names[0]]
-        each = (
-            f": one row for each of {', '.join(listed[:4])}{', ...' if len(listed) > 4 else ''}"
-            if name != "location"
-            else ""
-        )
-        many = "; for many poses at once use jax.vmap or batched" if value.shape[1:] == shape else ""
+        each = many = ""
+        if names and not isinstance(names[0], range):
+            each = f": one row for each of {', '.join(names[0][:4])}{', ...' if len(names[0]) > 4 else ''}"
+            many = "; for many poses at once use jax.vmap or batched" if value.shape[1:] == shape else ""
         raise ModelError(
             f"{function}: {name} has shape {value.shape}, but {model.names.model!r} needs {shape}{each}{many}"
         )
-    if isinstance(value, np.ndarray):
-        bad = np.flatnonzero(~np.isfinite(value.reshape(shape[0], -1)).all(axis=1))
-        if len(bad):
-            raise ModelError(f"{function}: {name} is not finite for {', '.join(str(names[0][i]) for i in bad[:8])}")
+    if isinstance(value, np.ndarray) and not np.isfinite(value).all():
+        rows = ~np.isfinite(value).all(axis=tuple(range(1, value.ndim))) if value.ndim else np.zeros(0, bool)
+        bad = [str(names[0][i]) for i in np.flatnonzero(rows)[:8]]
+        raise ModelError(f"{function}: {name} is not finite{' for ' if bad else ''}{', '.join(bad)}")
     return jnp.asarray(value, float)
+
+
+def _accepted(model: Model, function: str, accept: Any) -> tuple[str, ...]:
+    """Names of parts of the file that the caller does without, each of which must be one that is not read."""
+    if isinstance(accept, str):
+        raise ModelError(f"{function}: accept is a tuple of names, ({accept!r},), not one string")
+    known = [part.name for part in model.names.unread] + [model.muscle_names[m] for m in model.paths.no_path]
+    for name in accept:
+        if name not in known:
+            raise ModelError(
+                f"{function}: accept names {name!r}, which is not among the parts left unread{nearest(name, known)}"
+            )
+    return tuple(accept)
+
+
+def need_constraints(model: Model, function: str, accept: tuple[str, ...]) -> None:
+    """Raise unless every constraint that could not be read is accepted by name."""
+    missing = [part for part in model.names.unread if part.severity == "motion" and part.name not in accept]
+    if missing:
+        first = missing[0]
+        raise UnreadError(
+            f"{function} of {model.names.model!r} depends on {len(missing)} part(s) of the file that are not read, first "
+            f"{first.kind} {first.name!r} (line {first.line}): {first.reason}. To do without, pass accept=({first.name!r},)"
+        )

@@ -149,7 +149,8 @@ def _blame_constraints(model: Model, A: np.ndarray, rows: np.ndarray) -> ModelEr
     names = [model.constraints.row_names[rows[i]] for i in _weak_directions(A)]
     return ModelError(
         f"the constraints are redundant or contradict each other at this pose: {_some(names)}; "
-        "remove or unlock what the others already hold"
+        "remove or unlock what the others already hold. A planar loop closed by a joint is held in space, too: close it by a "
+        "ConstantDistanceConstraint instead"
     )
 
 

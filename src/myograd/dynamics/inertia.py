@@ -58,7 +58,3 @@ def joint_space_inertia(model: Model, at: Pose) -> Float[Array, "c c"]:
     upper = sum(S[k][:, None] * F[k][None, :] for k in range(6))
     lower = sum(F[k][:, None] * S[k][None, :] for k in range(6))
     return jnp.where(inboard, upper, jnp.where(apart, 0.0, lower))
-
-
-def total_mass(model: Model) -> Float[Array, ""]:
-    return jnp.sum(model.bodies.mass)

@@ -66,6 +66,12 @@ def rotation_xyz(angles: np.ndarray) -> np.ndarray:
 def angles_xyz(R: np.ndarray) -> np.ndarray:
     """Body-fixed x-y-z angles of a rotation matrix: the inverse of `rotation_xyz`, with |y| <= pi/2."""
     if abs(R[0, 2]) < 1 - 1e-12:
-        return np.array([np.arctan2(-R[1, 2], R[2, 2]), np.arcsin(R[0, 2]), np.arctan2(-R[0, 1], R[0, 0])])
+        return np.array(
+            [
+                np.arctan2(-R[1, 2], R[2, 2]),
+                np.arctan2(R[0, 2], np.hypot(R[0, 0], R[0, 1])),
+                np.arctan2(-R[0, 1], R[0, 0]),
+            ]
+        )
     # Gimbal lock: x and z turn about the same axis; put the whole turn in x.
     return np.array([np.arctan2(R[2, 1], R[1, 1]), np.copysign(np.pi / 2, R[0, 2]), 0.0])

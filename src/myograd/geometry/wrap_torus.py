@@ -33,7 +33,6 @@ from myograd.geometry.wrap_cylinder import wrap_cylinder
 from myograd.geometry.wrap_geodesic import Path, State, approach, integrate, path_length, root_of, settle
 
 _AZIMUTHS = 24  # places on the ring tried for the guess
-_AROUND = np.array([-0.4, 0.4])  # and angles about the nearest point
 _SAMPLES = 16  # places on the segment from which its point nearest the circle is sought
 _SLACK = 1e-6  # in arc / r: rounding where the segment only just touches
 _NEWTON_STEPS = 10
@@ -179,8 +178,8 @@ def _nearest_to_circle(p: Array, s: Array, ring: Array) -> Array:
 def _start(p: Array, s: Array, sizes: Array, azimuth: Array) -> tuple[Array, Array]:
     """(u, arc / r) near the shortest geodesic, and the slopes of the coarse residual there, by Newton's method.
 
-    It starts from the shortest way over pairs of azimuths where lines from p and from s touch, and about `azimuth`,
-    that of the point of the segment nearest the circle. Small holes need several: there a path may go far round the
+    It starts from the shortest way over pairs of azimuths where lines from p and from s touch, and at `azimuth`,
+    that of the point of the segment nearest the circle. Small holes need both: there a path may go far round the
     ring while it is in contact.
     """
     r, ring = sizes
@@ -207,15 +206,9 @@ def _start(p: Array, s: Array, sizes: Array, azimuth: Array) -> tuple[Array, Arr
     arcs = jnp.hypot(r * dv, (ring + r * jnp.cos((v1[:, None] + v2[None, :]) / 2)) * du)
     missed = 10 * r * jnp.maximum(0.0, -dv)  # pairs between which the tube is not touched
     best = jnp.argmin(line1[:, None] + arcs + line2[None, :] + missed)
-    near = azimuth + _AROUND
-    spans = up * jax.vmap(lambda u: _landing(u, s, sizes) - _landing(u, p, sizes))(near)
-    starts = jnp.stack(
-        [
-            jnp.concatenate([azimuths[best // _AZIMUTHS][None], near]),
-            jnp.clip(jnp.concatenate([arcs.reshape(-1)[best][None] / r, spans]), 0.05, 3.0),
-        ],
-        axis=1,
-    )
+    span = up * (_landing(azimuth, s, sizes) - _landing(azimuth, p, sizes))
+    starts = jnp.array([[azimuths[best // _AZIMUTHS], arcs.reshape(-1)[best] / r], [azimuth, span]])
+    starts = jnp.clip(starts, jnp.array([-jnp.inf, 0.05]), jnp.array([jnp.inf, 3.0]))
 
     def refined(start: Array) -> tuple[Array, Array, Array]:
         z, slopes = approach(_coarse_residual, start, (p, s, sizes), longest=jnp.array([0.4, 0.4]), steps=_NEWTON_STEPS)

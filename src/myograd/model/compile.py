@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import copy
 import os
 from collections.abc import Sequence
 from pathlib import Path
@@ -88,7 +89,7 @@ def compile_model(description: d.ModelDescription, opensim_coriolis: bool = Fals
             rotational=tuple(c.motion_type == "rotational" for c in coordinates),
             unread=tuple(description.unread),
         ),
-        source=Source(description),
+        source=Source(copy.deepcopy(description)),  # the caller may go on editing theirs
     )
 
 

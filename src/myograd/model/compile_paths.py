@@ -45,7 +45,13 @@ def compile_paths(
                 moving.append(at)
                 moving_rotation.append(rotation)
                 moving_coordinate.append([find(index, q, owner) if q else 0 for q in point.coordinates])
-                moving_functions += [pieces(f, owner) for f in point.functions]
+                functions = [pieces(f, owner) for f in point.functions]
+                if any(
+                    not q and not (f.is_linear and f.line[1] == 0)
+                    for q, f in zip(point.coordinates, functions, strict=True)
+                ):
+                    raise ModelError(f"{owner}: a location that is not constant needs a coordinate")
+                moving_functions += functions
             else:
                 link, location = frames.place(point.frame, point.location)
             if isinstance(point, d.ConditionalPathPoint):
@@ -64,7 +70,8 @@ def compile_paths(
     links = np.array(link_list, int)
     moves = set(moving)
     rigid = [(a, b) for a, b, needs in pairs if links[a] == links[b] and not needs and not {a, b} & moves]
-    stretches = [pair for pair in pairs if (pair[0], pair[1]) not in set(rigid)]
+    constant = set(rigid)
+    stretches = [pair for pair in pairs if (pair[0], pair[1]) not in constant]
     ends = np.array([(a, b) for a, b, _ in stretches], int).reshape(len(stretches), 2)
     switched = [s for s, (_, _, needs) in enumerate(stretches) if needs]
     values = PathValues(

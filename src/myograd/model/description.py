@@ -299,7 +299,7 @@ class PathPoint:
 
 @dataclass
 class ConditionalPathPoint:
-    """Part of the path only while `range[0] <= coordinate <= range[1]`."""
+    """Part of the path only while `range[0] <= coordinate <= range[1]`, give or take 1e-5 (as in OpenSim)."""
 
     name: str
     frame: str

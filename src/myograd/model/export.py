@@ -60,8 +60,8 @@ def description_of(model: Model) -> d.ModelDescription:
     stuck = [leaf for leaf in changed if leaf not in writers]
     if stuck:
         raise ModelError(
-            f"the model's {', '.join(stuck)} differ from the document it was read from, and an .osim document cannot hold "
-            "them as plain numbers; change the ModelDescription instead and compile it again"
+            f"the model's {', '.join(stuck)} differ from the document it was read from, and changes of these cannot be saved "
+            "yet; change the ModelDescription instead and compile it again"
         )
     for leaf in changed:
         writers[leaf]()
@@ -82,10 +82,9 @@ def _changed_leaves(original: Model, model: Model) -> list[str]:
             raise ModelError(
                 f"the model's {name} has shape {new.shape}; the document it was read from needs {old.shape}"
             )
-        if not np.all(np.isfinite(new) | ~np.isfinite(old)):
+        if not np.all(np.isfinite(new) | (new == old)):
             raise ModelError(f"the model's {name} is not finite; it cannot be saved")
-        finite = np.isfinite(old)
-        if not np.allclose(new[finite], old[finite], rtol=SAME, atol=0.0):
+        if not np.allclose(new, old, rtol=SAME, atol=0.0):
             names.append(name)
     return names
 
@@ -96,7 +95,7 @@ def _confirm(result: d.ModelDescription, model: Model) -> None:
     for (path, written), given in zip(before, jax.tree_util.tree_leaves(model), strict=True):
         if not np.allclose(written, given, rtol=1e-9, atol=1e-12, equal_nan=True):
             raise ModelError(
-                f"the model's {jax.tree_util.keystr(path)} cannot be written back: several elements of the document share it"
+                f"the model's {jax.tree_util.keystr(path)} cannot be saved: other elements of the document depend on the same number"
             )
 
 

@@ -39,6 +39,12 @@ def polynomial(*ascending: float) -> Pieces:
 
 def pieces(function: d.Function, owner: str) -> Pieces:
     """A function of one variable in piecewise form; `owner` names it in errors."""
+    if isinstance(function, d.SimmSpline | d.PiecewiseLinearFunction | d.GCVSpline) and (
+        len(function.x) < 2 or len(function.x) != len(function.y) or np.any(np.diff(function.x) <= 0)
+    ):
+        raise ModelError(
+            f"{owner}: a {type(function).__name__} needs at least two points with increasing x, and as many y"
+        )
     match function:
         case d.Constant(value):
             return polynomial(value)
@@ -46,7 +52,7 @@ def pieces(function: d.Function, owner: str) -> Pieces:
             if len(c) != 2:
                 raise ModelError(f"{owner}: a LinearFunction of one variable has 2 coefficients, this one has {len(c)}")
             return polynomial(c[1], c[0])
-        case d.PolynomialFunction(c):
+        case d.PolynomialFunction(c) if c:
             return polynomial(*c[::-1])
         case d.MultivariatePolynomialFunction(c, dimension=1):
             return polynomial(*c)
@@ -63,7 +69,7 @@ def pieces(function: d.Function, owner: str) -> Pieces:
         case d.Sine(amplitude, omega, phase, offset):
             level = polynomial(offset)
             return Pieces(level.knots, level.origins, level.coefficients, (amplitude, omega, phase))
-        case d.StepFunction(start, end, low, high):
+        case d.StepFunction(start, end, low, high) if start != end:
             return smooth_step(start, end, low, high)
     raise ModelError(
         f"{owner}: a {type(function).__name__} is not a smooth function of one variable; "

@@ -130,7 +130,7 @@ class Model(eqx.Module):
 
     @property
     def independent_coordinates(self) -> tuple[str, ...]:
-        """Coordinates that are neither coupled to others, nor locked, nor prescribed."""
+        """Coordinates that do not follow explicitly from a coupler, a lock or a prescribed course."""
         return tuple(self.names.coordinates[i] for i in self.constraints.free)
 
     def default_pose(self) -> Float[Array, " c"]:

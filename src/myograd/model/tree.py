@@ -2,8 +2,8 @@
 
 Bodies are ordered by their distance from ground, so that the poses of one level follow from those of the level before.
 A joint whose child is nearer to ground than its parent carries the parent, and is *reversed*. A joint between two
-bodies that are both carried already closes a loop: a massless-until-shared copy of its child is hung on it, half of the
-child's mass moves to the copy, and a weld constraint joins the two (as Simbody does).
+bodies that are both carried already closes a loop: a copy of its child is hung on it, which takes an equal share of the
+child's mass, and a weld constraint joins the two (as Simbody does).
 """
 
 from __future__ import annotations
@@ -11,7 +11,7 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 
 from ..errors import ModelError
-from .description import Body, Joint, ModelDescription, OffsetFrame
+from .description import Joint, ModelDescription, OffsetFrame
 
 
 @dataclass
@@ -27,16 +27,6 @@ class Link:
     copy_of: int = -1  # for the second half of a body cut to open a loop: the link of the first
     share: float = 1.0  # of the body's mass that this link carries
     joint_parent: int = field(default=0)  # link of the joint's own parent frame, whichever side is nearer to ground
-
-
-def base_of(description: ModelDescription, path: str) -> str:
-    """Path of the body (or ground) that a frame is fixed to."""
-    frames = description.frames()
-    frame: Body | OffsetFrame = frames[path]
-    while isinstance(frame, OffsetFrame):
-        path = frame.parent
-        frame = frames[path]
-    return path
 
 
 def build_tree(description: ModelDescription) -> list[Link]:
@@ -85,6 +75,8 @@ def build_tree(description: ModelDescription) -> list[Link]:
         raise ModelError(f"no chain of joints connects {', '.join(unreached)} to ground")
     for i in waiting:  # both sides are carried already: a loop
         parent, child = ends[i]
+        if parent == child:
+            raise ModelError(f"joint {description.joints[i].name!r} joins {links[link_of[parent]].name} to itself")
         cut, keep, is_reversed = (child, parent, False) if child != -1 else (parent, child, True)
         inboard = link_of[keep]
         links.append(

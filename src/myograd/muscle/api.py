@@ -11,7 +11,7 @@ import numpy as np
 from jaxtyping import Array, Float
 
 from ..dynamics.api import coupling
-from ..dynamics.entry import entry
+from ..dynamics.entry import entry, need_constraints
 from ..dynamics.kinematics import Pose, coordinate_rates, pose, speed_to_rate
 from ..errors import ModelError, UnreadError
 from ..model.model import Model
@@ -37,7 +37,8 @@ def _blank(model: Model, at: Pose, q: Vector, rows: Float[Array, "m *rest"]) -> 
     unknown = np.zeros(len(model.muscle_names), bool)
     unknown[list(model.paths.no_path)] = True
     blank = wrapped(model, at, q) | unknown
-    return jnp.where(blank.reshape(-1, *[1] * (rows.ndim - 1)), jnp.nan, rows)
+    # A factor, not a choice: derivatives of what is not known are not known either.
+    return rows * jnp.where(blank, jnp.nan, 1.0).reshape(-1, *[1] * (rows.ndim - 1))
 
 
 @entry
@@ -81,6 +82,7 @@ def moment_arms(model: Model, q: Vector, method: str = "force", accept: tuple[st
     `method`: `force` (unit tension to generalised force, Eq. 18; the fast one), `length` (derivative of the path length,
     Eq. 15) or `velocity` (lengthening speed at unit rate, Eq. 11). They agree to rounding.
     """
+    need_constraints(model, "moment_arms", accept)
     _need_paths(model, "moment_arms", accept)
     at = pose(model, q)
     C = coupling(model, q)

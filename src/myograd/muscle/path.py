@@ -64,7 +64,8 @@ def moving_offsets(model: Model, at: Pose, q: Float[Array, " c"]) -> Float[Array
 def _clamped(model: Model, q: Float[Array, " c"], arguments: np.ndarray) -> Float[Array, " v3"]:
     """Coordinates kept within their ranges: beyond them, moving points stay where they are (as in OpenSim)."""
     low, high = model.coordinates.range[:, arguments]
-    return jnp.clip(q[arguments], low, high)
+    x = q[arguments]
+    return jnp.where(x < low, low, jnp.where(x > high, high, x))  # `jnp.clip` halves the derivative at the ends
 
 
 def _length(along: Float[Array, "3 s"]) -> Float[Array, " s"]:
@@ -86,7 +87,8 @@ def switched_on(model: Model, q: Float[Array, " c"], switch: np.ndarray) -> Bool
     """Whether the conditional points are as each row of `switch` needs them: on where 1, off where -1."""
     low, high = model.path.conditional_range
     x = q[model.paths.conditional_coordinate]
-    on = jnp.where((x >= low) & (x <= high), 1.0, 0.0)
+    margin = 1e-5  # OpenSim's: a range written with few digits still holds its own ends
+    on = jnp.where((x >= low - margin) & (x <= high + margin), 1.0, 0.0)
     amiss = (switch > 0).astype(float) @ (1 - on) + (switch < 0).astype(float) @ on
     return amiss == 0
 
