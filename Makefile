@@ -33,7 +33,7 @@ $(VENV)/installed-%: requirements/%.txt pyproject.toml | $(BIN)/pip
 	@touch $@
 
 demo: $(VENV)/installed-run
-	$(BIN)/myograd demo --out demo.html --picture docs/img/demo.svg
+	$(BIN)/myograd demo --out demo.html
 
 # The check that imports point in one direction is tests/test_imports.py.
 test: lint

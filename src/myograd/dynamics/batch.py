@@ -57,10 +57,7 @@ def batched(function: Callable[..., Any], chunk: int = 64) -> Callable[..., Any]
         for i, x in enumerate(arrays):
             rows = np.flatnonzero(~np.isfinite(np.asarray(x)).reshape(count, -1).all(axis=1))
             if len(rows):
-                raise ModelError(
-                    f"batched: argument {i + 1} is not finite in row {rows[0]}"
-                    + f" and {len(rows) - 1} more" * (len(rows) > 1)
-                )
+                raise ModelError(f"batched: argument {i + 1} is not finite in row(s) {', '.join(map(str, rows[:5]))}")
         key = tuple((x.shape[1:], x.dtype) for x in arrays)
         if key not in threads:
             threads[key] = 1 if _uses_lapack(jax.make_jaxpr(function)(*(x[0] for x in arrays)).jaxpr) else _cores()

@@ -46,7 +46,7 @@ def entry(function: F) -> F:
         if "accept" in bound.arguments:
             bound.arguments["accept"] = _accepted(model, function.__name__, bound.arguments["accept"])
         for name in SHAPES.keys() & bound.arguments.keys():
-            if bound.arguments[name] is not None:
+            if bound.arguments[name] is not None or signature.parameters[name].default is inspect.Parameter.empty:
                 bound.arguments[name] = _checked(model, function.__name__, name, bound.arguments[name])
         with plain_errors():
             result = compiled(*bound.args, **bound.kwargs)
@@ -61,6 +61,8 @@ def _checked(model: Model, function: str, name: str, value: Any) -> Any:
     shape = tuple(len(each) for each in names)
     if not isinstance(value, Tracer):
         try:
+            if np.iscomplexobj(value):
+                raise TypeError
             value = np.asarray(value, float)
         except (TypeError, ValueError):
             raise ModelError(f"{function}: {name} must be numbers, not {value!r}"[:200]) from None

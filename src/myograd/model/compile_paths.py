@@ -99,6 +99,7 @@ def compile_paths(
         surface_quadrant=np.array(quadrants, int).reshape(len(kinds), 2),
         tries=np.array([(f, pairs[k][0], pairs[k][1]) for f, k in tries], int).reshape(len(tries), 3),
         tries_switch=_switches([pairs[k][2] for _, k in tries], switchable),
+        reach=_reach(description, index, frames, tree),
         no_path=tuple(m for m, muscle in enumerate(description.muscles) if not muscle.path.points),
     )
     return values, surfaces, paths
@@ -177,3 +178,20 @@ def _tries(
             if wrap.wrap_object in active and a >= start and b <= stop:
                 found.append((surface_index[wrap.wrap_object], k))
     return found
+
+
+def _reach(description: d.ModelDescription, index: dict[str, int], frames: Frames, tree: Tree) -> np.ndarray:
+    """[m, c] 1 where a coordinate moves some of a muscle's points or surfaces and not others, or switches or shifts points."""
+    reach = np.zeros((len(description.muscles), len(index)))
+    for m, muscle in enumerate(description.muscles):
+        paths = [point.frame for point in muscle.path.points]
+        paths += [wrap.wrap_object.rsplit("/", 1)[0] for wrap in muscle.path.wraps]
+        if paths:
+            moved = tree.speed_links[:, [frames.on_link(path)[0] for path in paths]]
+            reach[m] = moved.max(axis=1) != moved.min(axis=1)
+        for point in muscle.path.points:
+            if isinstance(point, d.MovingPathPoint):
+                reach[m, [index[q] for q in point.coordinates if q]] = 1
+            elif isinstance(point, d.ConditionalPathPoint):
+                reach[m, index[point.coordinate]] = 1
+    return reach

@@ -95,7 +95,7 @@ def _confirm(result: d.ModelDescription, model: Model) -> None:
     for (path, written), given in zip(before, jax.tree_util.tree_leaves(model), strict=True):
         if not np.allclose(written, given, rtol=1e-9, atol=1e-12, equal_nan=True):
             raise ModelError(
-                f"the model's {jax.tree_util.keystr(path)} cannot be saved: other elements of the document depend on the same number"
+                f"the model's {jax.tree_util.keystr(path)} cannot be saved: other elements depend on the same number"
             )
 
 

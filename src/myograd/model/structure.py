@@ -105,6 +105,7 @@ class Paths(Hashed):
     surface_quadrant: np.ndarray  # [f, 2] axis, and sign: 0 for all
     tries: np.ndarray  # [k, 3] surface and two neighbouring points of a path that may wrap over it
     tries_switch: np.ndarray  # [k, conditional points] what it takes for the two to be neighbours, as in `switch`
+    reach: np.ndarray  # [m, c] 1 where the coordinate can change the muscle's path at all, surfaces included
     no_path: tuple[int, ...]  # muscles whose path is of a class that is not read
 
 

@@ -32,13 +32,30 @@ def _need_paths(model: Model, function: str, accept: tuple[str, ...]) -> None:
         )
 
 
-def _blank(model: Model, at: Pose, q: Vector, rows: Float[Array, "m *rest"]) -> Float[Array, "m *rest"]:
-    """NaN for muscles that touch a wrapping surface, and for those whose path could not be read."""
+def _blank(
+    model: Model, at: Pose, q: Vector, rows: Float[Array, "m *rest"], reach: np.ndarray | None = None
+) -> Float[Array, "m *rest"]:
+    """NaN for muscles that touch a wrapping surface, and for those whose path could not be read; but not about
+    coordinates that do not reach them (`reach`, [m, c]), where a moment arm of zero is known."""
     unknown = np.zeros(len(model.muscle_names), bool)
     unknown[list(model.paths.no_path)] = True
-    blank = wrapped(model, at, q) | unknown
+    blank = (wrapped(model, at, q) | unknown).reshape(-1, *[1] * (rows.ndim - 1))
+    if reach is not None:
+        blank = blank & (reach > 0)
     # A factor, not a choice: derivatives of what is not known are not known either.
-    return rows * jnp.where(blank, jnp.nan, 1.0).reshape(-1, *[1] * (rows.ndim - 1))
+    return rows * jnp.where(blank, jnp.nan, 1.0)
+
+
+def _reach_along_constraints(model: Model) -> np.ndarray:
+    """[m, c] `Paths.reach`, with the coordinates that move along with each."""
+    fixed, reach = model.constraints, model.paths.reach
+    if len(fixed.implicit_rows):
+        return np.ones_like(reach)  # a loop may tie anything to anything
+    drives = np.eye(reach.shape[1])  # [k, c] coordinate k moves along with c
+    for k, row in zip(fixed.explicit, fixed.explicit_coupler, strict=True):  # each after those it depends on
+        if row >= 0:
+            drives[k] = np.maximum(drives[k], (fixed.arguments[row] @ drives) > 0)
+    return (reach @ drives > 0).astype(float)
 
 
 @entry
@@ -68,7 +85,7 @@ def muscle_gradients(model: Model, q: Vector, accept: tuple[str, ...] = ()) -> F
     """
     _need_paths(model, "muscle_gradients", accept)
     at = pose(model, q)
-    return _blank(model, at, q, length_gradient(model, at, q))
+    return _blank(model, at, q, length_gradient(model, at, q), model.paths.reach)
 
 
 @entry
@@ -97,4 +114,5 @@ def moment_arms(model: Model, q: Vector, method: str = "force", accept: tuple[st
         arms = -jax.vmap(lambda u: _speeds(model, q, u), in_axes=1, out_axes=1)(open_C)
     else:
         raise ModelError(f"moment_arms: method is 'force', 'length' or 'velocity', not {method!r}")
-    return _blank(model, at, q, jnp.full((len(model.muscle_names), C.shape[0]), jnp.nan).at[:, free].set(arms))
+    known = _blank(model, at, q, arms, _reach_along_constraints(model)[:, free])
+    return jnp.full((len(model.muscle_names), C.shape[0]), jnp.nan).at[:, free].set(known)
