@@ -60,7 +60,8 @@ def geometry(model: mg.Model, q, u) -> dict[str, Any]:
 
 
 def arms_otherwise(model: mg.Model, q, u) -> dict[str, Any]:
-    return {f"arm by {method}": mg.moment_arms(model, q, method=method) for method in ("length", "velocity")}
+    others = {f"arm by {method}": mg.moment_arms(model, q, method=method) for method in ("length", "velocity")}
+    return others | {"coupling": mg.coupling_matrix(model, q)}
 
 
 def dynamics(model: mg.Model, q, u) -> dict[str, Any]:

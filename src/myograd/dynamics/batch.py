@@ -42,12 +42,13 @@ def batched(function: Callable[..., Any], chunk: int = 64) -> Callable[..., Any]
     """
     compiled = jax.jit(lambda args: lax.map(lambda row: function(*row), args, batch_size=chunk))
     threads: dict[Any, int] = {}
+    pool = ThreadPoolExecutor(_cores())
 
     @plain_errors()
     def call(*args: Any) -> Any:
         if any(isinstance(x, Tracer) for x in jax.tree.leaves(args)):
             return jax.vmap(function)(*args)
-        arrays = [jnp.asarray(x) for x in args]
+        arrays = [np.asarray(x) for x in args]
         counts = {x.shape[0] if x.ndim else 0 for x in arrays}
         if len(counts) != 1 or 0 in counts:
             raise ModelError(
@@ -55,8 +56,8 @@ def batched(function: Callable[..., Any], chunk: int = 64) -> Callable[..., Any]
             )
         (count,) = counts
         for i, x in enumerate(arrays):
-            rows = np.flatnonzero(~np.isfinite(np.asarray(x)).reshape(count, -1).all(axis=1))
-            if len(rows):
+            if not np.isfinite(x).all():
+                rows = np.flatnonzero(~np.isfinite(x).reshape(count, -1).all(axis=1))
                 raise ModelError(f"batched: argument {i + 1} is not finite in row(s) {', '.join(map(str, rows[:5]))}")
         key = tuple((x.shape[1:], x.dtype) for x in arrays)
         if key not in threads:
@@ -67,10 +68,12 @@ def batched(function: Callable[..., Any], chunk: int = 64) -> Callable[..., Any]
         share = -(-count // parts)
         # All threads get equally many rows, so that one compilation serves all: some rows may be worked out twice.
         starts = [min(i * share, count - share) for i in range(parts)]
-        with ThreadPoolExecutor(parts) as pool:
-            done = list(pool.map(lambda i: jax.block_until_ready(compiled([x[i : i + share] for x in arrays])), starts))
+        done = list(pool.map(lambda i: jax.block_until_ready(compiled([x[i : i + share] for x in arrays])), starts))
         new = [i * share - start for i, start in enumerate(starts)]
-        return jax.tree.map(lambda *leaves: jnp.concatenate([x[k:] for x, k in zip(leaves, new, strict=True)]), *done)
+        return jax.tree.map(
+            lambda *leaves: jnp.asarray(np.concatenate([np.asarray(x)[k:] for x, k in zip(leaves, new, strict=True)])),
+            *done,
+        )
 
     return call
 
