@@ -8,8 +8,9 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass
+from importlib import import_module
+from typing import Any
 
-import mujoco  # pyright: ignore[reportMissingImports]  # in the bench extra only, as pinocchio is
 import numpy as np
 import pinocchio  # pyright: ignore[reportMissingImports]
 from ours import batched, repeated, runner, streamed
@@ -18,6 +19,8 @@ from timing import Timing, agree, timed
 
 import myograd as mg
 from myograd.model.description import Body, Coordinate, Joint, ModelDescription, OffsetFrame
+
+mujoco: Any = import_module("mujoco")  # in the bench extra only; its types are not visible to the type checker
 
 GRAVITY = (0.0, -9.80665, 0.0)
 
@@ -71,7 +74,7 @@ def six(inertia: np.ndarray) -> tuple[float, float, float, float, float, float]:
     return (xx, yy, zz, float(inertia[0, 1]), float(inertia[0, 2]), float(inertia[1, 2]))
 
 
-def for_mujoco(tree: Tree) -> mujoco.MjModel:
+def for_mujoco(tree: Tree) -> Any:
     quaternions = tree.rotations().as_quat(scalar_first=True)
 
     def numbers(values: np.ndarray | tuple[float, ...]) -> str:
@@ -183,7 +186,7 @@ def measure(hinges: int, seconds: float) -> RigidRow:
 Peer = tuple[Callable[[np.ndarray, np.ndarray], np.ndarray], Callable[[], object]]
 
 
-def mujoco_accelerations(model: mujoco.MjModel) -> Peer:
+def mujoco_accelerations(model: Any) -> Peer:
     """`mj_forward` as a function of one pose, and a call that does nothing but cross from Python to C."""
     data = mujoco.MjData(model)
     position, velocity, answer, forward = data.qpos, data.qvel, data.qacc, mujoco.mj_forward

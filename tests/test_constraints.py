@@ -183,7 +183,7 @@ def test_redundant_constraints_are_named(kind: str, names: list[str], method: st
 def test_bodies_without_mass_are_named(method: str):
     description = double_pendulum()
     tip = description.bodies[-1]
-    tip.mass, tip.inertia = 0.0, (0.0,) * 6
+    tip.mass, tip.inertia = 0.0, (0.0, 0.0, 0.0, 0.0, 0.0, 0.0)
     model = mg.compile_model(description)
     q = model.default_pose()
     with pytest.raises(ModelError, match=f"the mass matrix is singular .*{model.coordinate_names[-1]}.*: {tip.name};"):
