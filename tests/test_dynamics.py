@@ -15,7 +15,7 @@ import numpy as np
 import pytest
 
 import myograd as mg
-from computed import OWN, by_hand, compiled, dynamics, in_numpy, loaded, own_states, program
+from computed import OWN, by_hand, compiled, dynamics, in_numpy, loaded, own_numbers, own_states, program
 from myograd.models._making import cylinder_inertia
 
 ROOT = 6  # coordinates of the free joint that carries the tree
@@ -231,3 +231,14 @@ def test_momentum_of_a_floating_tree_is_kept():
     assert np.ptp(speeds, axis=0).max() > 0.1
     assert np.abs(momentum).max() > 0.3
     np.testing.assert_allclose(momentum, np.broadcast_to(momentum[0], momentum.shape), rtol=0, atol=1e-10)
+
+
+def test_compiled_or_not():
+    """Step by step, without compiling anything, the numbers are the same."""
+    name = "double_pendulum"
+    model, (q, u) = loaded(OWN[name]), own_states(name)
+    compiled_numbers = own_numbers(name)
+    with jax.disable_jit():
+        found = in_numpy(dynamics(model, q[0], u[0]) | {"arm": mg.moment_arms(model, q[0])})
+    for key, value in found.items():
+        np.testing.assert_allclose(value, compiled_numbers[key][0], rtol=1e-11, atol=1e-12, err_msg=key)

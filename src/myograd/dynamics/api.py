@@ -327,7 +327,8 @@ def coupling(model: Model, q: Vector) -> Float[Array, "c c"]:
         allowed = jnp.eye(len(fixed.free)) - jnp.linalg.pinv(G, rtol=1e-10) @ G  # projector on what G leaves free
         own = jnp.diagonal(allowed)
         # A coordinate that the constraints do not let move has no unit-rate motion: its column is undefined.
-        movable = own > 1e-9
+        given = np.isin(fixed.free, fixed.not_independent)  # by constraints that could not be eliminated
+        movable = (own > 1e-9) & ~given
         C = C @ (allowed / jnp.where(movable, own, 1.0)) * jnp.where(movable, 1.0, jnp.nan)
     return jnp.full((c, c), jnp.nan).at[:, fixed.free].set(C)
 

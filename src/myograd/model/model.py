@@ -130,8 +130,9 @@ class Model(eqx.Module):
 
     @property
     def independent_coordinates(self) -> tuple[str, ...]:
-        """Coordinates that do not follow explicitly from a coupler, a lock or a prescribed course."""
-        return tuple(self.names.coordinates[i] for i in self.constraints.free)
+        """Coordinates that no coupler, lock or prescribed course sets."""
+        given = set(self.constraints.not_independent.tolist())
+        return tuple(name for i, name in enumerate(self.names.coordinates) if i not in given)
 
     def default_pose(self) -> Float[Array, " c"]:
         """The file's default coordinate values; `assemble` makes them satisfy the constraints."""

@@ -77,12 +77,17 @@ class Constraints(Hashed):
     welds: np.ndarray  # [w, 2] links
     points: np.ndarray  # [o, 2] links
     distances: np.ndarray  # [x, 2] links
-    free: np.ndarray  # [f] independent coordinates
+    free: np.ndarray  # [f] coordinates that are not eliminated
     explicit: np.ndarray  # [h] eliminated coordinates, each after the ones it depends on
     explicit_depth: int  # length of the longest chain of couplers
     explicit_coupler: np.ndarray  # [h] coupler that sets it; -1: locked, -2 - i: prescribed i
     implicit_rows: np.ndarray  # rows of the constraint Jacobian that elimination does not use up
     row_names: tuple[str, ...]  # what each row of the constraint Jacobian ties
+
+    @property
+    def not_independent(self) -> np.ndarray:
+        """Coordinates that a coupler, a lock or a prescribed course sets, eliminated or not."""
+        return np.concatenate([self.dependent, self.locked, self.prescribed])
 
 
 @dataclass(eq=False, frozen=True)
