@@ -311,7 +311,7 @@ def coupling_matrix(model: Model, q: Vector, accept: tuple[str, ...] = ()) -> Fl
     Sherman, Seth, Delp). Columns of dependent, locked and prescribed coordinates are NaN: they cannot be chosen.
 
     Where constraints tie independent coordinates (closed loops), the others move as little as they can, in the sense of
-    least squares, as the paper's projection has it.
+    least squares over the independent ones.
     """
     need_constraints(model, "coupling_matrix", accept)
     return coupling(model, q)
