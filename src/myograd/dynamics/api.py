@@ -11,6 +11,7 @@ from ..errors import ModelError, nearest
 from ..geometry.spatial import cross, dot
 from ..model.model import Model
 from . import constraints as held
+from . import kinematics
 from .entry import entry, need_constraints
 from .forward import Dynamics, by_elimination, by_multipliers
 from .guard import raise_where
@@ -123,7 +124,7 @@ def point_jacobian(model: Model, q: Vector, location: Float[Array, "3"], body: s
 @entry
 def coordinate_rates(model: Model, q: Vector, u: Vector) -> Vector:
     """`qdot = N(q) u`."""
-    return speed_to_rate(model, q) @ u
+    return kinematics.coordinate_rates(model, q, u)
 
 
 @entry
@@ -319,9 +320,7 @@ def coupling_matrix(model: Model, q: Vector, accept: tuple[str, ...] = ()) -> Fl
 
 def coupling(model: Model, q: Vector) -> Float[Array, "c c"]:
     fixed, c = model.constraints, len(model.coordinate_names)
-    C = jnp.zeros((c, len(fixed.free))).at[fixed.free, np.arange(len(fixed.free))].set(1.0)
-    if len(fixed.explicit):
-        C = C.at[fixed.explicit].set(held.elimination(model, q))
+    C = held.rates_per_free(model, q)
     if len(fixed.implicit_rows):
         G = held.jacobian_rows(model, pose(model, q), q)[fixed.implicit_rows] @ C
         allowed = jnp.eye(len(fixed.free)) - jnp.linalg.pinv(G, rtol=1e-10) @ G  # projector on what G leaves free
@@ -407,8 +406,7 @@ def project_speeds(
     if len(fixed.implicit_rows) == 0:
         return u
     at = pose(model, q)
-    C = jnp.zeros((len(model.coordinate_names), len(fixed.free)))
-    C = C.at[fixed.free, np.arange(len(fixed.free))].set(1.0).at[fixed.explicit].set(held.elimination(model, q))
+    C = held.rates_per_free(model, q)
     G = held.jacobian_rows(model, at, q)[fixed.implicit_rows] @ C
     left = held.speed_errors(model, at, q, u, time)[fixed.implicit_rows]
     u = u - C @ (jnp.linalg.pinv(G, rtol=1e-10) @ left)

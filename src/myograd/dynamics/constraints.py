@@ -205,6 +205,14 @@ def elimination(model: Model, q: Vector) -> Float[Array, "explicit free"]:
     return rates
 
 
+def rates_per_free(model: Model, q: Vector) -> Float[Array, "c free"]:
+    """Rates of all coordinates per rates of the free ones."""
+    fixed = model.constraints
+    C = jnp.zeros((len(model.coordinate_names), len(fixed.free)))
+    C = C.at[fixed.free, np.arange(len(fixed.free))].set(1.0)
+    return C.at[fixed.explicit].set(elimination(model, q)) if len(fixed.explicit) else C
+
+
 def _explicit_gradient(model: Model, q: Vector) -> Float[Array, "explicit c"]:
     fixed = model.constraints
     _, gradient, _ = _coupled(model, q)

@@ -135,18 +135,13 @@ def _fill_custom(slots: _Slots, joint: d.Joint, k: int, n: int, index: dict[str,
             )
         if arguments:
             slots.moving.add(at)
-    if length_of_rotations(joint) == 0:
+    if not any(axis.coordinates for axis in joint.transform[:3]):
         return
     rotations = slots.axes[:3, :, k]
     if abs(np.linalg.det(rotations)) < 1e-8:
         raise ModelError(
             f"joint {joint.name!r}: its three rotation axes lie in one plane; OpenSim requires them to span space"
         )
-
-
-def length_of_rotations(joint: d.Joint) -> int:
-    """How many of the three rotations depend on a coordinate."""
-    return sum(bool(axis.coordinates) for axis in joint.transform[:3])
 
 
 def multilinear(function: d.Function) -> tuple[float, ...] | None:
