@@ -35,6 +35,15 @@ def rotate(R: Float[Array, "3 3 n"], v: Float[Array, "3 n"]) -> Float[Array, "3 
     return R[:, 0] * v[0] + R[:, 1] * v[1] + R[:, 2] * v[2]
 
 
+def matmul(A: Float[Array, "3 3 n"], B: Float[Array, "3 3 n"]) -> Float[Array, "3 3 n"]:
+    """`A B` for each element."""
+    return jnp.stack([rotate(A, B[:, k]) for k in range(3)], axis=1)
+
+
+def transposed(R: Float[Array, "3 3 n"]) -> Float[Array, "3 3 n"]:
+    return jnp.swapaxes(R, 0, 1)
+
+
 def cross_matrix(v: Float[Array, "3 n"]) -> Float[Array, "3 3 n"]:
     """`[v]x`, so that `[v]x w = v x w`."""
     zero = jnp.zeros_like(v[0])
