@@ -10,7 +10,7 @@ import jax.numpy as jnp
 from jaxtyping import Array, Float
 
 from ..geometry.piecewise import PiecewisePolynomials
-from .structure import Constraints, Names, Paths, Source, Tree
+from .structure import Constraints, Names, Paths, Source, Tree, Wraps
 
 
 class Bodies(eqx.Module):
@@ -103,6 +103,7 @@ class Model(eqx.Module):
     tree: Tree = eqx.field(static=True)
     constraints: Constraints = eqx.field(static=True)
     paths: Paths = eqx.field(static=True)
+    wraps: Wraps = eqx.field(static=True)
     marker_link: tuple[int, ...] = eqx.field(static=True)
     names: Names = eqx.field(static=True)
     source: Source = eqx.field(static=True)
