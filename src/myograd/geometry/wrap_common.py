@@ -22,6 +22,7 @@ from __future__ import annotations
 
 from typing import NamedTuple
 
+import jax
 import jax.numpy as jnp
 import numpy as np
 from jaxtyping import Array, Bool, Float, Int
@@ -87,9 +88,23 @@ def passing_point(p: Vectors, s: Vectors) -> tuple[Scalars, Flags]:
     return t, (t > 0) & (t < 1) & (square > 0)
 
 
-def turned(sine: Scalars, cosine: Scalars) -> Scalars:
-    """The angle from 0 to 2 pi with this sine and cosine (times any positive number), continuous about 0: an arc that
-    is empty but for rounding is no full turn.
+@jax.custom_jvp
+def half_turned(sine: Scalars, cosine: Scalars, scale: Scalars) -> Scalars:
+    """The angle from -pi to pi with this sine and cosine, both times `scale`.
+
+    By its half, since the arctangent of one argument takes a third of the time of that of two.
     """
-    angle = jnp.arctan2(sine, cosine)
+    acute = 2 * jnp.arctan(sine / (scale + jnp.abs(cosine)))
+    return jnp.where(cosine >= 0, acute, jnp.where(sine >= 0, np.pi, -np.pi) - acute)
+
+
+@half_turned.defjvp
+def _half_turned_jvp(primals: tuple[Array, Array, Array], tangents: tuple[Array, Array, Array]) -> tuple[Array, Array]:
+    sine, cosine, scale = primals
+    return half_turned(*primals), (cosine * tangents[0] - sine * tangents[1]) / scale**2
+
+
+def turned(sine: Scalars, cosine: Scalars, scale: Scalars) -> Scalars:
+    """The same from 0 to 2 pi, continuous about 0: an arc that is empty but for rounding is no full turn."""
+    angle = half_turned(sine, cosine, scale)
     return jnp.where(angle < -1e-12, angle + 2 * np.pi, angle)

@@ -128,7 +128,7 @@ def _seen_along_axis(p: Vectors, s: Vectors, r: Scalars, axis: Signs, sign: Sign
     anticlockwise = jnp.where(sign != 0, by_quadrant, p[0] * s[1] - p[1] * s[0] >= 0)
     P, Q = jnp.where(anticlockwise, p_plus, p_minus), jnp.where(anticlockwise, s_minus, s_plus)
     sine = P[0] * Q[1] - P[1] * Q[0]
-    arc = r * turned(jnp.where(anticlockwise, sine, -sine), dot(P, Q))
+    arc = r * turned(jnp.where(anticlockwise, sine, -sine), dot(P, Q), r * r)
     return _Seen(P, Q, line_p, line_s, arc, (sign != 0) & (anticlockwise == shorter_back))
 
 

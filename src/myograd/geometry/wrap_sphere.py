@@ -98,7 +98,7 @@ def _path(p: Vectors, s: Vectors, r: Scalars, axis: Signs, sign: Signs) -> _Path
     long_way = (sign != 0) & ~both_on & (sign * component(p_minus - p + s_plus - s, axis) >= 0)
     P, Q = settled((jnp.where(long_way, p_minus, p_plus), jnp.where(long_way, s_plus, s_minus)))
     sine = dot(n, cross(P, Q))
-    return _Path(P, Q, line_p, line_s, r * turned(jnp.where(long_way, -sine, sine), dot(P, Q)))
+    return _Path(P, Q, line_p, line_s, r * turned(jnp.where(long_way, -sine, sine), dot(P, Q), r * r))
 
 
 def _plane_normal(p: Vectors, s: Vectors, axis: Signs, sign: Signs) -> Vectors:
