@@ -99,6 +99,33 @@ def test_check_says_class_name_and_line(run: Run, pack: Path):
         assert re.search(rf"^ +{element['line']} +{element['class']} +{re.escape(element['name'])}", out, re.MULTILINE)
 
 
+def test_check_finds_jumps(run: Run):
+    code, out, err = run("check", "planar_leg", "--jumps")
+    assert (code, err) == (0, "")
+    assert "--jumps` looks" not in out
+    data = json.loads(run("check", "planar_leg", "--jumps", "--json")[1])
+    assert data["unread"] == json.loads(run("check", "planar_leg", "--json")[1])
+    assert data["jumps"]
+    model = myograd.load_model(model_path("planar_leg"))
+    lines = [" ".join(line.split()) for line in out.splitlines()]
+    for jump in data["jumps"]:
+        assert jump["unit"] == "rad"
+        column, muscle = model.coordinate_names.index(jump["coordinate"]), model.muscle_names.index(jump["muscle"])
+        before, after = (
+            float(myograd.muscle_lengths(model, model.default_pose().at[column].set(jump["value"] + step))[muscle])
+            for step in (-1e-7, 1e-7)
+        )
+        assert jump["size"] == pytest.approx(after - before, abs=1e-7)
+        shown = f"{np.degrees(jump['value']):.4g}° {jump['size'] * 1e3:+.3f} {jump['cause']}"
+        assert f"{jump['muscle']} {jump['coordinate']} {shown}" in lines
+
+
+def test_check_says_where_to_look_for_jumps(run: Run):
+    assert "`myograd check planar_leg --jumps` looks" in run("check", "planar_leg")[1].splitlines()[-1]
+    assert "--jumps" not in run("check", "double_pendulum")[1]
+    assert "No muscle's length was found to jump" in run("check", "four_bar", "--jumps")[1]  # a closed loop
+
+
 def test_unknown_model(run: Run):
     assert "did you mean 'planar_leg'?" in refused(run("info", "planar_lag"))
     assert "there is no file nowhere/leg.osim" in refused(run("check", "nowhere/leg.osim"))

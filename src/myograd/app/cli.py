@@ -7,7 +7,7 @@ import sys
 import warnings
 from enum import StrEnum
 from pathlib import Path
-from typing import Annotated
+from typing import TYPE_CHECKING, Annotated
 
 import typer
 from rich.console import Console
@@ -19,6 +19,10 @@ from myograd.app import views
 from myograd.errors import MyogradError
 from myograd.files.osim_read import read_osim
 from myograd.files.osim_write import write_osim
+from myograd.model.description import ModelDescription
+
+if TYPE_CHECKING:
+    from myograd.muscle.jumps import Jump
 
 app = typer.Typer(
     help="Differentiable musculoskeletal dynamics: look at OpenSim models, and compute with them. Tables and pictures that a "
@@ -124,19 +128,44 @@ def check(
     strict: Annotated[
         bool, typer.Option("--strict", help="Exit with 1 if something that changes motion or force is not used.")
     ] = False,
+    jumps: Annotated[
+        bool,
+        typer.Option("--jumps", help="Also look for poses at which a muscle's length jumps, and say why. Loads JAX."),
+    ] = False,
     as_json: Json = False,
 ) -> None:
     """List what a file holds and myograd does not use, most important first.
 
-    Exit code 0 if the file could be read (see --strict), 2 if not.
+    Exit code 0 if the file could be read (see --strict), 2 if not. JSON is a list of these elements; with --jumps, an object
+    with the lists `unread` and `jumps`.
     """
     description = read_osim(find(model))
+    found = _find_jumps(description) if jumps else []
     if as_json:
-        _print_json(views.check_data(description))
+        unread = views.check_data(description)
+        _print_json({"unread": unread, "jumps": views.jumps_data(description, found)} if jumps else unread)
     else:
         out.print(views.check_view(description))
+        if jumps:
+            out.print()
+            out.print(views.jumps_view(description, found))
+        elif views.may_jump(description):
+            out.print(
+                f"Do lengths of muscles jump at some pose? `myograd check {model} --jumps` looks.", soft_wrap=True
+            )
     if strict and any(element.severity in ("motion", "force") for element in description.unread):
         raise typer.Exit(1)
+
+
+def _find_jumps(description: ModelDescription) -> list[Jump]:
+    found: list[Jump] = []
+    with err.status("loading JAX ...") as status:
+        model = myograd.compile_model(description)
+        names = model.independent_coordinates
+        for number, name in enumerate(names, 1):
+            status.update(f"looking for jumps along {name}, {number} of {len(names)}; {len(found)} so far ...")
+            found += myograd.length_jumps(model, name)
+    return found
 
 
 @app.command()
