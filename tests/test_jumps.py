@@ -5,11 +5,14 @@ from __future__ import annotations
 import math
 from pathlib import Path
 
+import equinox as eqx
+import jax.numpy as jnp
 import numpy as np
 import pytest
 
 import myograd
 from myograd.model.description import ModelDescription
+from myograd.muscle import jumps
 from osim_documents import body, model, muscle, point, read_text
 
 RADIUS = 0.02
@@ -95,3 +98,15 @@ def test_smooth_paths_have_no_jumps(tmp_path: Path):
 def test_only_independent_coordinates(tmp_path: Path):
     with pytest.raises(myograd.ModelError, match="did you mean 'angle'"):
         myograd.length_jumps(pendulum(tmp_path, ends()), "angel")
+
+
+def test_unknown_lengths_are_told(tmp_path: Path, monkeypatch: pytest.MonkeyPatch):
+    samples = jumps._samples
+
+    def half_lost(*args):
+        found = samples(*args)
+        return eqx.tree_at(lambda s: s.length, found, jnp.where(found.value[:, None] < 0, jnp.nan, found.length))
+
+    monkeypatch.setattr(jumps, "_samples", half_lost)
+    with pytest.warns(UserWarning, match="puller: no path at rest was found at 90 of 181 poses along angle"):
+        assert myograd.length_jumps(pendulum(tmp_path, ends()), "angle") == []

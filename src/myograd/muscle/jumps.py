@@ -7,6 +7,7 @@ difference is the jump. Rates may jump (a path that lands on a surface): that di
 
 from __future__ import annotations
 
+import warnings
 from dataclasses import dataclass
 from typing import Any
 
@@ -50,6 +51,7 @@ class Sample(eqx.Module):
 
     value: Float[Array, " n"]
     q: Float[Array, "n c"]
+    """NaN where the constraints do not let the coordinate be"""
     length: Float[Array, "n m"]
     rate: Float[Array, "n m"]
     on: Bool[Array, "n conditional"]
@@ -64,7 +66,7 @@ class Sample(eqx.Module):
 
 def length_jumps(model: Model, coordinate: str) -> list[Jump]:
     """Jumps of muscle lengths along the range of an independent coordinate, by value; other coordinates at their defaults, or
-    as constraints make them follow. Muscles or poses without a known length are passed over."""
+    as constraints make them follow. Passes over poses that the constraints forbid; warns of those without a known length."""
     known = model.independent_coordinates
     if coordinate not in known:
         raise ModelError(f"the model has no independent coordinate {coordinate!r}{nearest(coordinate, known)}")
@@ -80,6 +82,13 @@ def length_jumps(model: Model, coordinate: str) -> list[Jump]:
         return jax.tree.map(lambda *x: np.concatenate(x)[: len(values)], *parts)
 
     all_along = samples(values_along(model, coordinate, SAMPLES))
+    lost = (np.isnan(all_along.length) & ~np.isnan(all_along.q).any(axis=1, keepdims=True)).sum(axis=0)
+    for m in np.flatnonzero(lost):
+        warnings.warn(
+            f"{model.muscle_names[m]}: no path at rest was found at {lost[m]} of {SAMPLES} poses along {coordinate}, where jumps "
+            "cannot be seen",
+            stacklevel=2,
+        )
     low, high = _where(all_along[:-1], all_along[1:])
     for _ in range(HALVINGS):
         if not 0 < len(low.value) <= MOST:
@@ -89,7 +98,7 @@ def length_jumps(model: Model, coordinate: str) -> list[Jump]:
     found = []
     for i in np.argsort(low.value):
         a, b = low[i], high[i]
-        if np.abs(b.q - a.q).max() > 1e-6 + 2 * abs(b.value - a.value):
+        if np.abs(b.q - a.q).max() > 1e-6 + 100 * abs(b.value - a.value):
             continue  # a closed loop snaps into another pose
         size = _unexplained(a, b)
         found += [
@@ -106,7 +115,7 @@ def _samples(model: Model, rest: Float[Array, " c"], column: Int[Array, ""], val
         def length(value: Float[Array, ""]) -> tuple[Float[Array, " m"], tuple]:
             q, possible = pose_along(model, rest, column, value)
             here = pose(model, q)
-            known = jnp.where(possible, 1.0, jnp.nan) * jnp.ones(len(model.muscle_names))
+            known = jnp.ones(len(model.muscle_names))
             lengths, added, order = straight_lengths(model, here, q), jnp.zeros(0), None
             if len(model.wraps.surface):
                 added, order = detours(model.wraps, scene(model, here, q))
@@ -114,7 +123,8 @@ def _samples(model: Model, rest: Float[Array, " c"], column: Int[Array, ""], val
                 lengths = lengths + added @ owner
                 lost = jnp.where(order.engaged & ~order.converged, 1.0, 0.0) @ owner
                 known = jnp.where(lost > 0, jnp.nan, known)
-            return lengths * known, (q, added, order)
+            exists = jnp.where(possible, 1.0, jnp.nan)
+            return lengths * known * exists, (q * exists, added, order)
 
         lengths, rate, (q, added, order) = jax.jvp(length, (value,), (jnp.ones(()),), has_aux=True)
         on = switched_on(model, q, np.eye(len(model.paths.conditional)))
