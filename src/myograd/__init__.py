@@ -23,7 +23,7 @@ _PLACES = {
         "mass_matrix momentum point_jacobian point_position potential_energy project_speeds speeds"
     ),
     "dynamics.batch": "batched",
-    "muscle.api": "moment_arms muscle_gradients muscle_lengths muscle_speeds",
+    "muscle.api": "moment_arms muscle_gradients muscle_lengths muscle_speeds path_points",
     "muscle.jumps": "Jump length_jumps",
     "files.models": "load_model save_model",
     "model.compile": "compile_model",

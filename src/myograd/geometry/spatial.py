@@ -26,6 +26,13 @@ def dot(a: Float[Array, "k n"], b: Float[Array, "k n"]) -> Float[Array, " n"]:
     return sum(a[i] * b[i] for i in range(a.shape[0]))  # type: ignore[return-value]
 
 
+def norm(v: Float[Array, "k n"]) -> Float[Array, " n"]:
+    """|v|, with derivative zero where it is zero."""
+    square = dot(v, v)
+    some = square > 0
+    return jnp.where(some, jnp.sqrt(jnp.where(some, square, 1.0)), 0.0)
+
+
 def cross(a: Float[Array, "3 n"], b: Float[Array, "3 n"]) -> Float[Array, "3 n"]:
     return jnp.stack([a[1] * b[2] - a[2] * b[1], a[2] * b[0] - a[0] * b[2], a[0] * b[1] - a[1] * b[0]])
 

@@ -67,8 +67,9 @@ def compile_wraps(
     slots: list[tuple[int, int, list[int]]] = []  # muscle, surface, pairs
     for m, muscle in enumerate(description.muscles):
         for wrap in muscle.path.wraps:
-            if surfaces[wrap.wrap_object].active:
-                slots.append((m, index[wrap.wrap_object], _in_range(wrap, muscle.path, m, pairs, muscles)))
+            found = _in_range(wrap, muscle.path, m, pairs, muscles)
+            if surfaces[wrap.wrap_object].active and found:
+                slots.append((m, index[wrap.wrap_object], found))
     turn = [sum(m == n for m, _, _ in slots[:k]) for k, (n, _, _) in enumerate(slots)]  # place among its muscle's
     kinds = [list(surfaces.values())[surface].kind for _, surface, _ in slots]
     by_kind = sorted(range(len(slots)), key=lambda k: KINDS.index(kinds[k]))
@@ -77,11 +78,12 @@ def compile_wraps(
     new_pair = {pair: i for i, pair in enumerate(used)}
     points = sorted({point for pair in used for point in pairs[pair][:2]})
     new_point = {point: i for i, point in enumerate(points)}
-    where = [[new_pair[pair] for pair in found] for _, _, found in slots]
+    where = [[new_pair[pair] for pair in allowed] for _, _, allowed in slots]
     owners = np.array([m for m, _, _ in slots], int)
-    mates = [[j for j in np.flatnonzero(owners == m) if j != k] for k, m in enumerate(owners)]
-    alone = [k for k in range(len(slots)) if not mates[k]]
-    rounds = [[k for k in range(len(slots)) if mates[k] and turn[k] == i] for i in range(max(turn, default=-1) + 1)]
+    lonely = [int(np.sum(owners == m)) == 1 for m in owners]
+    shared = np.flatnonzero(~np.array(lonely, bool))
+    mates = [[j for j, other in enumerate(shared) if owners[other] == owners[k] and other != k] for k in shared]
+    rounds = [[k for k in shared if turn[k] == i] for i in range(max(turn, default=-1) + 1)]
     return Wraps(
         points=np.array(points, int),
         pairs=np.array([[new_point[p] for p in pairs[pair][:2]] for pair in used], int).reshape(len(used), 2),
@@ -91,9 +93,10 @@ def compile_wraps(
         kind=tuple(kinds),
         quadrant=np.array([_quadrant(list(surfaces.values())[s]) for _, s, _ in slots], int).reshape(len(slots), 2),
         surface_link=links,
-        mates=_padded(mates, len(slots)),
-        alone=_round(alone, where, mates),
-        rounds=tuple(_round(some, where, mates) for some in rounds if some),
+        alone=_round(np.flatnonzero(lonely).tolist(), where, shared, mates),
+        shared=shared,
+        mates=_padded(mates, len(shared)),
+        rounds=tuple(_round(some, where, shared, mates) for some in rounds if some),
     )
 
 
@@ -106,15 +109,16 @@ def _in_range(wrap: d.PathWrap, path: d.Path, m: int, pairs: list[Pair], muscles
     return [k for k, (a, b, _) in enumerate(pairs) if muscles[a] == m and a >= start and b <= stop]
 
 
-def _round(slots: list[int], where: list[list[int]], mates: list[list[int]]) -> Round:
+def _round(slots: list[int], where: list[list[int]], shared: np.ndarray, mates: list[list[int]]) -> Round:
     """Candidates of the slots; both are sorted by class, as all slots are."""
-    none = len(where)  # stands for "no slot"
-    candidates = []  # slot, pair, slot that the stretch starts from, slots that it may end at
+    none = len(shared)
+    candidates = []  # slot, pair, slot that the stretch begins at, slots that it may end at
     choices: list[list[int]] = []
     for k in slots:
         choices.append([])
+        beside = mates[np.searchsorted(shared, k)] if k in shared else []
         for pair in where[k]:
-            others = [j for j in mates[k] if pair in where[j]]
+            others = [j for j in beside if pair in where[shared[j]]]
             for start in [none, *others]:
                 choices[-1].append(len(candidates))
                 candidates.append((k, pair, start, [j for j in others if j != start]))
@@ -124,7 +128,7 @@ def _round(slots: list[int], where: list[list[int]], mates: list[list[int]]) -> 
         slot=np.array(columns[0], int),
         pair=np.array(columns[1], int),
         start=np.array(columns[2], int),
-        ends=_padded(list(columns[3]), none),
+        ends=_padded([[*ends, none] for ends in columns[3]], none),
         choices=_padded(choices, len(candidates)),
     )
 

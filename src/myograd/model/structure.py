@@ -116,13 +116,14 @@ class Paths(Hashed):
 class Round(Hashed):
     """Slots that are decided together, at most one of each muscle, and the stretches on which each is looked for.
 
-    `d` slots, `c` candidates, both sorted by class of surface. The number of all slots stands for "none".
+    `d` slots, `c` candidates, both sorted by class of surface. `start` and `ends` are indices into `Wraps.shared`, whose
+    length stands for "none".
     """
 
     slots: np.ndarray  # [d]
     slot: np.ndarray  # [c] of each candidate
     pair: np.ndarray  # [c] neighbouring path points between which the stretch lies
-    start: np.ndarray  # [c] slot that the stretch comes from; none: the first of the two points
+    start: np.ndarray  # [c] slot that the stretch begins at; none: the first of the two points
     ends: np.ndarray  # [c, e] slots that it may lead to
     choices: np.ndarray  # [d, w] candidates of each slot, padded with c
 
@@ -139,9 +140,10 @@ class Wraps(Hashed):
     kind: tuple[str, ...]  # [k] class of the surface
     quadrant: np.ndarray  # [k, 2] axis, and sign: 0 for all
     surface_link: np.ndarray  # [f]
-    mates: np.ndarray  # [k, w] other slots of the same muscle, padded with k
-    alone: Round  # slots without mates
-    rounds: tuple[Round, ...]  # the others: first slots of their muscles, second ones, ...
+    alone: Round  # slots that are the only ones of their muscles
+    shared: np.ndarray  # [n] the others
+    mates: np.ndarray  # [n, w] other slots of the same muscle, as indices into `shared`, padded with n
+    rounds: tuple[Round, ...]  # first slots of muscles with several, second ones, ...
 
 
 @dataclass(eq=False, frozen=True, repr=False)

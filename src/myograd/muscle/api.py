@@ -13,6 +13,7 @@ from ..dynamics.kinematics import coordinate_rates, pose, speed_to_rate
 from ..errors import ModelError, UnreadError
 from ..model.model import Model
 from .length import length_gradient, path_lengths
+from .points import course
 
 Vector = Float[Array, " c"]
 
@@ -40,6 +41,19 @@ def muscle_lengths(model: Model, q: Vector, accept: tuple[str, ...] = ()) -> Flo
     """Length of every muscle-tendon path [m]."""
     _need_paths(model, "muscle_lengths", accept)
     return _blank(model, path_lengths(model, pose(model, q), q))
+
+
+@entry
+def path_points(model: Model, q: Vector, arc_points: int = 9, accept: tuple[str, ...] = ()) -> Float[Array, "m n 3"]:
+    """The course of every path in ground [m]: its points, and `arc_points` on each arc over a surface, ends included.
+
+    The number n is the same at every pose and for all muscles: points that are not on the path now, or that a muscle does not
+    have, repeat its last one.
+    """
+    _need_paths(model, "path_points", accept)
+    if arc_points < 2:
+        raise ModelError(f"path_points: an arc has at least 2 points, not {arc_points}")
+    return course(model, pose(model, q), q, arc_points)
 
 
 @entry

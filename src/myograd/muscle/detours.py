@@ -16,21 +16,15 @@ from jax.custom_derivatives import SymbolicZero
 from jaxtyping import Array, Float
 
 from ..dynamics.kinematics import Pose
-from ..geometry.spatial import cross, dot
+from ..geometry.spatial import cross, norm
 from ..model.model import Model
 from ..model.structure import Wraps
 from .chains import Contacts, Order, contacts, ends, pair_points
-from .wrapping import Scene, in_ground, local, wrap
+from .scene import Scene, in_ground, local, wrap
 
 
-def _distance(a: Float[Array, "3 n"], b: Float[Array, "3 n"]) -> Float[Array, " n"]:
-    square = dot(b - a, b - a)
-    apart = square > 0
-    return jnp.where(apart, jnp.sqrt(jnp.where(apart, square, 1.0)), 0.0)
-
-
-def _direction(a: Float[Array, "3 n"], b: Float[Array, "3 n"]) -> Float[Array, "3 n"]:
-    length = _distance(a, b)
+def direction(a: Float[Array, "3 n"], b: Float[Array, "3 n"]) -> Float[Array, "3 n"]:
+    length = norm(b - a)
     return (b - a) / jnp.where(length > 0, length, 1.0)
 
 
@@ -38,12 +32,12 @@ def _added(wraps: Wraps, it: Scene, at: Contacts) -> Float[Array, " k"]:
     """How much each slot adds to the straight path [m]: its arc, the line to it and, if nothing follows, the line from it; less
     the straight line between the two path points, if nothing precedes."""
     none, every, order = len(wraps.surface), np.arange(len(wraps.surface)), at.order
-    a, b = pair_points(wraps, it, order)
+    a, b = pair_points(wraps, it, order.pair)
     came, _ = ends(wraps, it, at)
     P, Q = in_ground(it, every, at.P), in_ground(it, every, at.Q)
     first, last = order.before == none, order.after == none
-    straight = jnp.where(first, _distance(a, b), 0.0)
-    added = at.arc + _distance(came, P) + jnp.where(last, _distance(Q, b), 0.0) - straight
+    straight = jnp.where(first, norm(b - a), 0.0)
+    added = at.arc + norm(P - came) + jnp.where(last, norm(b - Q), 0.0) - straight
     return jnp.where(order.engaged, added, 0.0)
 
 
@@ -77,7 +71,7 @@ def _over(wraps: Wraps, it: Scene, at: Contacts, sizes: Float[Array, "3 k"]) -> 
     every = np.arange(len(wraps.surface))
     p, s = (local(it, every, x) for x in ends(wraps, it, at))
     arc = wrap(wraps, sizes, every, p, s, at.order.engaged)
-    return jnp.where(at.order.engaged, _distance(p, arc.P) + arc.length + _distance(arc.Q, s), 0.0)
+    return jnp.where(at.order.engaged, norm(arc.P - p) + arc.length + norm(s - arc.Q), 0.0)
 
 
 def _zero(x: Array) -> Array | np.ndarray:
@@ -97,11 +91,11 @@ def detour_gradient(
     """
     wraps, paths, tree = model.wraps, model.paths, model.tree
     none, every, order = len(wraps.surface), np.arange(len(wraps.surface)), at.order
-    a, b = pair_points(wraps, it, order)
+    a, b = pair_points(wraps, it, order.pair)
     came, goes = ends(wraps, it, at)
     P, Q = in_ground(it, every, at.P), in_ground(it, every, at.Q)
     on = jnp.where(order.engaged, 1.0, 0.0)
-    landing, leaving, straight = _direction(came, P) * on, _direction(Q, goes) * on, _direction(a, b) * on
+    landing, leaving, straight = direction(came, P) * on, direction(Q, goes) * on, direction(a, b) * on
     first, last = order.before == none, order.after == none
     at_a = jnp.where(first, straight - landing, 0.0)  # what lengthens the path when the point moves along it
     at_b = jnp.where(last, leaving - straight, 0.0)

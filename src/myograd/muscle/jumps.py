@@ -26,7 +26,7 @@ from ..model.model import Model
 from .chains import Order
 from .detours import detours
 from .path import straight_lengths, switched_on
-from .wrapping import scene
+from .scene import scene
 
 SAMPLES = 181  # poses over the range; between two neighbours, a jump and its reverse go unnoticed
 JUMP = 1e-5  # [m] disagreement that counts

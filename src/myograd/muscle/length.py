@@ -11,7 +11,7 @@ from ..model.model import Model
 from .chains import Order, contacts
 from .detours import detour_gradient, detours
 from .path import moving_work, straight_gradient, straight_lengths
-from .wrapping import scene
+from .scene import scene
 
 
 def path_lengths(model: Model, at: Pose, q: Float[Array, " c"]) -> Float[Array, " m"]:

@@ -14,7 +14,7 @@ from jaxtyping import Array, Bool, Float
 
 from ..dynamics.kinematics import Pose, link_frames, placement
 from ..geometry.piecewise import evaluate
-from ..geometry.spatial import cross, dot, rotate
+from ..geometry.spatial import cross, dot, norm, rotate
 from ..model.model import Model
 
 
@@ -45,7 +45,7 @@ def lines(model: Model, at: Pose, q: Float[Array, " c"]) -> Lines:
         offset = moving_offsets(model, at, q)
         on_near, on_far = touching(paths.moving, near), touching(paths.moving, far)
         start, along = start + offset @ on_near, along + offset @ (on_far - on_near)
-    return Lines(start, along, _length(along), _weights(model, q))
+    return Lines(start, along, norm(along), _weights(model, q))
 
 
 def touching(points: np.ndarray, ends: np.ndarray) -> np.ndarray:
@@ -66,12 +66,6 @@ def _clamped(model: Model, q: Float[Array, " c"], arguments: np.ndarray) -> Floa
     low, high = model.coordinates.range[:, arguments]
     x = q[arguments]
     return jnp.where(x < low, low, jnp.where(x > high, high, x))  # `jnp.clip` halves the derivative at the ends
-
-
-def _length(along: Float[Array, "3 s"]) -> Float[Array, " s"]:
-    square = dot(along, along)
-    apart = square > 0  # coincident points: zero length, with zero instead of undefined derivatives
-    return jnp.where(apart, jnp.sqrt(jnp.where(apart, square, 1.0)), 0.0)
 
 
 def _weights(model: Model, q: Float[Array, " c"]) -> Float[Array, " s"]:
@@ -102,7 +96,7 @@ def straight_lengths(model: Model, at: Pose, q: Float[Array, " c"]) -> Float[Arr
     """Lengths of the paths if they touched no surface [m]."""
     between = lines(model, at, q)
     near, far = model.paths.rigid.T
-    rigid = _length(model.path.location[:, far] - model.path.location[:, near])
+    rigid = norm(model.path.location[:, far] - model.path.location[:, near])
     owner = np.eye(len(model.muscle_names))[model.paths.point_muscle[near]]
     return (between.length * between.weight) @ muscle_of_stretch(model) + rigid @ owner
 
