@@ -22,10 +22,12 @@ from jaxtyping import Array, Bool, Float, Int
 from ..geometry.spatial import dot
 from ..geometry.wrap import Arc
 from ..model.structure import Wraps
-from .scene import Scene, in_ground, local, replaced, wrap
+from .scene import Scene, in_ground, local, replaced, touch, wrap
 from .wrapping import State, alone, in_rounds, neighbours
 
 AT_REST = 1e-12  # [m] by which an iteration moves the ends of arcs
+NEAR_REST = 1e-6  # [m] when it is time to see whether surfaces are still touched,
+PATIENCE = 10  # or after so many iterations
 MOST = 100  # iterations
 
 
@@ -100,44 +102,58 @@ class Search(NamedTuple):
     """by which the last iteration would move X"""
     factor: Float[Array, " n"]
     """of the change that was taken"""
+    engaged: Bool[Array, " n"]
     moving: Bool[Array, " n"]
     found: Bool[Array, " n"]
     """whether the arcs themselves were found"""
 
 
 def _at_rest(wraps: Wraps, it: Scene, state: State) -> Contacts:
-    """Contacts of the shared slots, with chains of several of them iterated until nothing moves."""
+    """Contacts of the shared slots, with chains of several of them iterated until nothing moves. A slot that the lines between
+    its neighbours no longer touch drops out, for good; so this ends."""
     slots, none = wraps.shared, len(wraps.shared)
-    place, before, after = neighbours(wraps, state)
-    engaged, pair = state.engaged[:none], state.pair[:none]
+    pair = state.pair[:none]
     a, b = pair_points(wraps, it, pair)
     same = wraps.muscle[slots][:, None] == wraps.muscle[slots][None, :]
 
-    def phi(X: Float[Array, "6 n"], moving: Bool[Array, " n"]) -> tuple[Float[Array, "6 n"], Arc]:
-        """Phi(X) where it moves, and the arcs."""
+    def together(flags: Bool[Array, " n"]) -> Bool[Array, " n"]:
+        """Whether it holds for any slot of the same muscle."""
+        return jnp.where(flags, 1.0, 0.0) @ same > 0
+
+    def lines(X: Float[Array, "6 n"], engaged: Bool[Array, " n"]) -> tuple[Float[Array, "3 n"], Float[Array, "3 n"]]:
+        """Where the lines of each slot come from and lead to, in its surface's frame."""
+        _, before, after = neighbours(wraps, state._replace(engaged=jnp.append(engaged, False)))
         p = jnp.where(before < none, X[3:, jnp.minimum(before, none - 1)], a)
         s = jnp.where(after < none, X[:3, jnp.minimum(after, none - 1)], b)
-        arc = wrap(wraps, it.sizes[:, slots], slots, local(it, slots, p), local(it, slots, s), moving)
+        return local(it, slots, p), local(it, slots, s)
+
+    def phi(X: Float[Array, "6 n"], now: Search) -> tuple[Float[Array, "6 n"], Arc]:
+        """Phi(X) where it moves, and the arcs."""
+        arc = wrap(wraps, it.sizes[:, slots], slots, *lines(X, now.engaged), now.moving)
         new = jnp.concatenate([in_ground(it, slots, arc.P), in_ground(it, slots, arc.Q)])
-        return jnp.where(moving, new, X), arc
+        return jnp.where(now.moving, new, X), arc
 
     def body(now: Search) -> Search:
         # Slots react to their neighbours, so after two steps each has reacted to itself.
-        after_two, arc = phi(phi(now.X, now.moving)[0], now.moving)
+        after_two, arc = phi(phi(now.X, now)[0], now)
         change = after_two - now.X
+        moves = jnp.max(jnp.abs(change), axis=0)
+        near = ~together(moves > NEAR_REST) | (now.count >= PATIENCE)
+        lost = now.moving & near & ~touch(wraps, it, slots, *lines(after_two, now.engaged)).engaged
         # Irons and Tuck's factor, muscle by muscle: the secant along the slowest mode.
         grown = change - now.change
         down, across = jnp.stack([dot(now.change, grown), dot(grown, grown)]) @ same
         factor = jnp.where(across > 0, -now.factor * down / jnp.where(across > 0, across, 1.0), 1.0)
-        factor = jnp.where(now.count > 0, jnp.clip(factor, 0.5, 10.0), 1.0)
-        restless = jnp.where(jnp.max(jnp.abs(change), axis=0) > AT_REST, 1.0, 0.0) @ same > 0
+        factor = jnp.where((now.count > 0) & ~together(lost), jnp.clip(factor, 0.5, 10.0), 1.0)
+        restless = together((moves > AT_REST) | lost)
         return Search(
             count=now.count + 1,
             X=jnp.where(restless, now.X + factor * change, after_two),
             arc=jnp.where(now.moving, arc.length, now.arc),
             change=change,
             factor=factor,
-            moving=now.moving & restless,
+            engaged=now.engaged & ~lost,
+            moving=now.moving & restless & ~lost,
             found=jnp.where(now.moving, arc.converged, now.found),
         )
 
@@ -145,11 +161,16 @@ def _at_rest(wraps: Wraps, it: Scene, state: State) -> Contacts:
         return (now.count < MOST) & eqxi.unvmap_any(now.moving)
 
     X = jnp.concatenate([state.P, state.Q])[:, :none]
-    chained = engaged & ((before < none) | (after < none))
-    start = Search(jnp.zeros((), int), X, state.arc[:none], 0 * X, jnp.ones(none), chained, state.converged[:none])
+    engaged = state.engaged[:none]
+    _, before, after = neighbours(wraps, state)
+    chained = engaged & together((before < none) | (after < none))
+    start = Search(
+        jnp.zeros((), int), X, state.arc[:none], 0 * X, jnp.ones(none), engaged, chained, state.converged[:none]
+    )
     end = lax.while_loop(unsettled, body, start)
+    place, before, after = neighbours(wraps, state._replace(engaged=jnp.append(end.engaged, False)))
     to_slot = jnp.asarray(np.append(slots, len(wraps.surface)))
-    order = Order(engaged, pair, place, to_slot[before], to_slot[after], end.found & ~end.moving)
+    order = Order(end.engaged, pair, place, to_slot[before], to_slot[after], end.found & ~end.moving)
     return Contacts(local(it, slots, end.X[:3]), local(it, slots, end.X[3:]), end.arc, order)
 
 
