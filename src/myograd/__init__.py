@@ -24,6 +24,7 @@ _PLACES = {
     ),
     "dynamics.batch": "batched",
     "muscle.api": "moment_arms muscle_gradients muscle_lengths muscle_speeds path_points",
+    "muscle.jumps": "Jump length_jumps",
     "files.models": "load_model save_model",
     "model.compile": "compile_model",
     "model.model": "Model",
