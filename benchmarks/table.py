@@ -187,9 +187,8 @@ READING = """## How to read it
 - Agreement is checked with models made with `opensim_coriolis=True`, so that accelerations can be compared in all of them;
   times are those of the default.
 - **Stream**: Myograd, one pose after the other, in a compiled loop (`jax.lax.map`), as in a simulation.
-- **Batch**: Myograd, {batch} poses in one call of `myograd.batched`: chunks of 64, on all cores but for functions that use
-  LAPACK (accelerations), which stay on one. OpenSim could also be run once per core;
-  its times are for one.
+- **Batch**: Myograd, {batch} poses in one call of `myograd.batched`: chunks of 32, on all cores. OpenSim could also be run
+  once per core; its times are for one.
 - **Gradient costs**: the time of a reverse-mode gradient of a weighted sum of all outputs with respect to coordinates
   (and speeds), over the time of that sum or of the outputs alone, whichever is faster; all in batch.
 - **Compile**: the first call of the batch less a later one: tracing and compiling, with JAX's caches empty and its

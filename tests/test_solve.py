@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import jax
+import jax.numpy as jnp
 import numpy as np
 import pytest
 
@@ -40,7 +41,7 @@ def test_solution(tied):
     for staged in (0, len(found) // 2, len(found)):  # and the rest by the inverse
         sizes = [len(stage) for stage in found[:staged]]
         factor = jax.jit(lambda A, sizes=sizes: factorized(A, sizes))(A)
-        np.testing.assert_allclose(A @ solved(factor, b), b, rtol=1e-12)
+        np.testing.assert_allclose(A @ solved(factor, jnp.asarray(b)), b, rtol=1e-12)
         assert np.prod(factor.pivots) == pytest.approx(np.linalg.det(A), rel=1e-12)
 
 
@@ -50,7 +51,7 @@ def test_limbs_go_together_and_zeros_stay():
     sizes = [len(stage) for stage in found]
     assert sizes == [4, 4, 3, 1, 1]  # third: the ends of trunk and legs
     order = np.concatenate(found)
-    factor = factorized(definite(tied)[np.ix_(order, order)], sizes[:3])
+    factor = factorized(jnp.asarray(definite(tied)[np.ix_(order, order)]), sizes[:3])
     done = 0
     for stage, row in zip(found, factor.rows, strict=False):
         left = order[done + len(stage) :]
@@ -60,6 +61,8 @@ def test_limbs_go_together_and_zeros_stay():
 
 def test_a_cycle_is_filled_in():
     """Four unknowns in a ring: eliminating two that are opposite ties the other two."""
-    tied = np.eye(4, dtype=bool) | np.roll(np.eye(4, dtype=bool), 1, axis=0) | np.roll(np.eye(4, dtype=bool), -1, axis=0)
+    tied = (
+        np.eye(4, dtype=bool) | np.roll(np.eye(4, dtype=bool), 1, axis=0) | np.roll(np.eye(4, dtype=bool), -1, axis=0)
+    )
     found = stages(tied)
     assert [len(stage) for stage in found] == [2, 1, 1]

@@ -35,11 +35,13 @@ def lines(model: Model, at: Pose, q: Float[Array, " c"]) -> Lines:
     """Every stretch that is not of constant length."""
     paths = model.paths
     near, far = paths.stretches.T
-    frames = link_frames(at)
+    # Only links with such stretches take part in the product that places them: many bodies have limbs without muscles.
+    used, link = np.unique(paths.point_link[paths.stretches], return_inverse=True)
+    link_near, link_far = link.reshape(-1, 2).T
     location = model.path.location
-    links = len(model.tree.inboard)
-    place_near = placement(paths.point_link[near], location[:, near], links)
-    place_far = placement(paths.point_link[far], location[:, far], links)
+    frames = link_frames(at)[:, (np.arange(4)[:, None] * len(model.tree.inboard) + used).ravel()]
+    place_near = placement(link_near, location[:, near], len(used))
+    place_far = placement(link_far, location[:, far], len(used))
     start, along = frames @ place_near, frames @ (place_far - place_near)
     if len(paths.moving):
         offset = moving_offsets(model, at, q)
