@@ -153,7 +153,9 @@ def test_length_is_that_of_an_independent_minimisation(wrapped):
         jnp.array([legendre.legval(t, f(row)) for row in np.eye(count)]).T
         for t, f in ((nodes, np.array), (nodes, legendre.legder), ([-1.0, 1.0], np.array))
     )
-    point = partial(shape.point, a=sizes)
+
+    def point(c):
+        return shape.point(c, sizes)
 
     @jax.jit
     @jax.value_and_grad
@@ -341,7 +343,7 @@ def test_points_along_an_arc(wrapped):
     shape, n = SHAPES[name], p.shape[1]
     sizes = lanes(shape.sizes, n)
     direction = (paths.P - p) / np.linalg.norm(paths.P - p, axis=0)
-    fractions = np.linspace(0, 1, 65)
+    fractions = jnp.linspace(0, 1, 65)
     run = jax.jit(lambda P, v, length: FUNCTIONS[shape.kind].along(P, v, length, sizes, fractions))
     points = np.asarray(run(paths.P, direction, paths.arc))
     assert points.shape == (65, 3, n)
@@ -353,7 +355,7 @@ def test_points_along_an_arc(wrapped):
     chords = np.linalg.norm(np.diff(points, axis=0), axis=1)
     np.testing.assert_allclose(np.sum(chords, axis=0), paths.arc, rtol=1e-3)
     assert (np.sum(chords, axis=0) <= paths.arc + 1e-9).all()
-    few = jax.jit(lambda P, v, length: FUNCTIONS[shape.kind].along(P, v, length, sizes[:, :3], np.array([0.3, 1.0])))
+    few = jax.jit(lambda P, v, length: FUNCTIONS[shape.kind].along(P, v, length, sizes[:, :3], jnp.array([0.3, 1.0])))
     args = tuple(jnp.array(x[..., :3]) for x in (paths.P, direction, paths.arc))
     check_grads(few, args, order=1, eps=1e-7, rtol=1e-5, atol=1e-5)
 

@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 from collections import defaultdict
+from collections.abc import Callable
 from functools import cache
 from pathlib import Path
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
+import equinox as eqx
 import jax
 import jax.numpy as jnp
 import numpy as np
@@ -39,12 +41,12 @@ def everything(model: mg.Model, q):
 
 
 class Found(NamedTuple):
-    """A model, its poses, and what `everything` says of them; `run` is that program, `lengths` a faster one."""
+    """A model, its poses, and what `everything` says of them; `lengths` is a program for these alone."""
 
     model: mg.Model
     q: np.ndarray
-    ours: dict
-    lengths: object
+    ours: dict[str, Any]
+    lengths: Callable[..., Any]
 
 
 @cache
@@ -132,7 +134,7 @@ def test_no_history(wrapped: Found):
 )
 def test_second_derivatives_are_finite_and_right(path: Path):
     """Derivatives of the arms along a random motion, against differences of the arms."""
-    model, q, ours, _ = found(path)
+    model, q, _, _ = found(path)
     u = np.random.default_rng(3).normal(size=q.shape)
 
     def arms(model, q):
@@ -158,8 +160,8 @@ def test_gradients_in_both_modes_of_everything_that_shapes_a_path():
         surfaces = type(surfaces)(
             surfaces.rotation + x["turn"], surfaces.translation + x["shift"], surfaces.sizes * (1 + x["size"])
         )
-        points = mg_replace(points, location=points.location + x["point"])
-        changed = mg_replace(model, path=points, surfaces=surfaces)
+        points = with_values(points, location=points.location + x["point"])
+        changed = with_values(model, path=points, surfaces=surfaces)
         return jnp.sin(jnp.arange(1.0, 8.0)) @ mg.muscle_lengths(changed, x["q"])
 
     zero = {
@@ -172,9 +174,7 @@ def test_gradients_in_both_modes_of_everything_that_shapes_a_path():
     check_grads(jax.jit(total, compiler_options=HASTE), (zero,), 1, eps=1e-6, atol=1e-6, rtol=1e-6)
 
 
-def mg_replace(module, **changes):
-    import equinox as eqx
-
+def with_values(module, **changes):
     for name, value in changes.items():
         module = eqx.tree_at(lambda m, name=name: getattr(m, name), module, value)
     return module
@@ -225,10 +225,7 @@ def pack_of(path: Path) -> Pack:
     names = [str(name).rsplit("/", 1)[-1] for name in data["path_wrap_object_names"]]
     count, objects, on = data["path_npoints"], data["path_point_wrap_object"], data["path_point_is_wrap"]
     touched = [
-        [
-            [names[i] for i in objects[k, m, : count[k, m]][on[k, m, : count[k, m]].astype(bool)]][::2]
-            for m in range(count.shape[1])
-        ]
+        [[names[i] for i in objects[k, m, :n][on[k, m, :n].astype(bool)]][::2] for m, n in enumerate(count[k])]
         for k in range(len(count))
     ]
     order = [str(name) for name in data["muscle_names"]]

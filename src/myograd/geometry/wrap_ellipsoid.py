@@ -27,7 +27,7 @@ that plane.
 from __future__ import annotations
 
 from functools import partial
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import jax
 import jax.numpy as jnp
@@ -123,10 +123,9 @@ def _geodesic_jvp(primals: tuple[Array, ...], tangents: tuple[Array, ...]) -> tu
     ends = lambda z, p, s, a: _ends(z, frame, p, s, a)  # noqa: E731
     P, Q, lines = jax.jvp(ends, (z, *args), (dz, *changes))[1]
     length = dlength - lines
-    zero = jax.tree.map(lambda x: np.zeros(x.shape, jax.dtypes.float0), found.converged)
-    return found, _Geodesic(
-        *(jnp.where(where, x, 0.0) for x in (P, Q, length)), zero, jnp.where(where, dz, 0.0), jnp.zeros_like(frame)
-    )
+    P, Q, length, dz = (jnp.where(where, x, 0.0) for x in (P, Q, length, dz))
+    held: Any = np.zeros(where.shape, jax.dtypes.float0)
+    return found, _Geodesic(P, Q, length, held, dz, jnp.zeros_like(frame))
 
 
 def _find(p: Vectors, s: Vectors, a: Vectors, axis: Signs, sign: Signs) -> _Geodesic:
@@ -146,7 +145,7 @@ def _find(p: Vectors, s: Vectors, a: Vectors, axis: Signs, sign: Signs) -> _Geod
 
     zero = jnp.zeros_like(p[0])
     start = jnp.stack([posed.ends[2, 0]] + [zero] * (TERMS - 1))
-    _, z, largest, length = lax.while_loop(unfinished, step, (0, start, zero + 1, zero))
+    _, z, largest, length = lax.while_loop(unfinished, step, (jnp.zeros((), int), start, zero + 1, zero))
     P, Q, lines = _ends(z, frame, p, s, a)
     # The whole length is stationary: before and after the last step it is the same.
     return _Geodesic(P, Q, length - lines, largest < _FOUND, z, frame)
@@ -240,7 +239,7 @@ _TINY = 1e-24  # keeps speeds of arcs without length from zero
 def _slopes(course: _Course) -> Float[Array, "terms n"]:
     """Of the length with z."""
     with_ends = _OF_ENDS @ course.slopes[:2].reshape(2 * COUNT, -1) * course.theta_k + course.line_k
-    return _OF_TERMS @ course.slopes[2:].reshape(2 * COUNT, -1) + ENDS.T @ with_ends
+    return jnp.asarray(_OF_TERMS) @ course.slopes[2:].reshape(2 * COUNT, -1) + ENDS.T @ with_ends
 
 
 def _bends(course: _Course, posed: _Posed) -> Float[Array, "terms terms n"]:
@@ -255,12 +254,12 @@ def _bends(course: _Course, posed: _Posed) -> Float[Array, "terms terms n"]:
     basis, ends = BASIS[..., None], ENDS[..., None]
     moved = basis * course.dtheta - ends[0] * first[:, None] - ends[1] * last[:, None]
     w = settled(moved * density[:, None])
-    dw = settled(sum(DERIVATIVE[:, i, None, None] * w[i] for i in range(COUNT)))
+    dw = settled(sum((DERIVATIVE[:, i, None, None] * w[i] for i in range(COUNT)), jnp.zeros(())))
     stretch, curl = settled(
         jnp.stack([WEIGHTS[:, None] / course.f, WEIGHTS[:, None] * course.f / (posed.volume * normal) ** 2])
     )
     left, right = settled(stretch[:, None] * dw), settled(curl[:, None] * w)
-    bends = sum(left[i, :, None] * dw[i] - right[i, :, None] * w[i] for i in range(COUNT))
+    bends = sum((left[i, :, None] * dw[i] - right[i, :, None] * w[i] for i in range(COUNT)), jnp.zeros(()))
     ends = settled(w[:: COUNT - 1] / course.line[:, None])
     return bends + ends[0][:, None] * w[0] + ends[1][:, None] * w[-1]
 
@@ -273,7 +272,7 @@ def _stationarity(frame: Array, z: Array, p: Vectors, s: Vectors, a: Vectors) ->
 
 def _ends(z: Array, frame: Array, p: Vectors, s: Vectors, a: Vectors) -> tuple[Vectors, Vectors, Scalars]:
     """P, Q and the length of both lines."""
-    y, _ = _touching(ENDS @ z, _rotated(frame[:, :, None], jnp.stack([p / a, s / a], axis=1)))
+    y, _ = _touching(jnp.asarray(ENDS) @ z, _rotated(frame[:, :, None], jnp.stack([p / a, s / a], axis=1)))
     P, Q = (a * _rotated(jnp.swapaxes(frame, 0, 1), y[:, i]) for i in (0, 1))
     return P, Q, norm(P - p) + norm(Q - s)
 
@@ -324,7 +323,7 @@ def _guess(p: Vectors, s: Vectors, a: Vectors, axis: Signs, sign: Signs) -> Floa
     N0, N1 = half_cosine * P0 + half_sine * P1, half_cosine * P1 - half_sine * P0  # the middle of the arc
     speeds = stretched(P1, -P0) + 4 * stretched(N1, -N0) + stretched(Q1, -Q0)  # Simpson's rule
     lines = stretched(P0 - t1, P1 - b) + stretched(t2 - Q0, b - Q1)
-    lengths = settled(settled(turned(sine, cosine, 1.0)) * speeds / 6 + lines)
+    lengths = settled(settled(turned(sine, cosine, jnp.ones_like(sine))) * speeds / 6 + lines)
 
     h0, h1, h2 = (sign * component(x, axis) for x in axes)
     height = N0 * h0 + N1 * (c * h1 + k * h2) + h * (c * h2 - k * h1)

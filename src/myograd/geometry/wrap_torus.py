@@ -21,7 +21,7 @@ One arc is looked for. Where there is none (a path that touches the ring, flies 
 
 from __future__ import annotations
 
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import jax
 import jax.numpy as jnp
@@ -78,13 +78,14 @@ def along(
 ) -> Float[Array, "f 3 n"]:
     """Points of the geodesic, which turns along the normal only."""
     r, ring = jnp.where(length > 0, sizes[0], 1.0), jnp.where(length > 0, sizes[1], 2.0)
-    axes = np.array([[1.0], [1.0], [0.0]])
+    level = jnp.array([[1.0], [1.0], [0.0]])
 
     def acceleration(x: Vectors, v: Vectors) -> Vectors:
-        outward = axes * x / unless_zero(norm(axes * x))  # e_u
+        axial = unless_zero(norm(level * x))
+        outward = level * x / axial  # e_u
         normal = (x - ring * outward) / r
         around = dot(v, jnp.stack([-outward[1], outward[0], jnp.zeros_like(r)]))
-        spin = around * around / norm(axes * x)  # of the velocity along e_u', which turns with u
+        spin = around * around / axial  # of the velocity along e_u', which turns with u
         across = dot(v, v) - around * around
         return -(across / r + spin * dot(normal, outward)) * normal
 
@@ -120,8 +121,9 @@ def _geodesic_jvp(primals: tuple[Array, ...], tangents: tuple[Array, ...]) -> tu
     path = jax.jvp(
         lambda z, p, sizes: _shot(z, p, sizes, _FINE)[:3], (z, args[0], args[2]), (dz, changes[0], changes[2])
     )[1]
-    zero = np.zeros(where.shape, jax.dtypes.float0)
-    return found, _Geodesic(*(jnp.where(where, x, 0.0) for x in path), zero, jnp.where(where, dz, 0.0))
+    P, Q, length, dz = (jnp.where(where, x, 0.0) for x in (*path, dz))
+    held: Any = np.zeros(where.shape, jax.dtypes.float0)
+    return found, _Geodesic(P, Q, length, held, dz)
 
 
 def _find(p: Vectors, s: Vectors, sizes: Vectors) -> _Geodesic:

@@ -61,7 +61,8 @@ def _quadrant(surface: d.WrapObject) -> tuple[int, int]:
 def compile_wraps(
     description: d.ModelDescription, pairs: list[Pair], muscles: list[int], switches: np.ndarray, links: np.ndarray
 ) -> Wraps:
-    """`pairs` are all that can become neighbours, `switches` [pairs, conditional points] what each needs; `muscles`: of points."""
+    """`pairs` are all points that can become neighbours, `switches` [pairs, conditional points] what each needs; `muscles`: that
+    of each point."""
     surfaces = description.wrap_objects()
     index = {path: i for i, path in enumerate(surfaces)}
     slots: list[tuple[int, int, list[int]]] = []  # muscle, surface, pairs
@@ -73,7 +74,7 @@ def compile_wraps(
     turn = [sum(m == n for m, _, _ in slots[:k]) for k, (n, _, _) in enumerate(slots)]  # place among its muscle's
     kinds = [list(surfaces.values())[surface].kind for _, surface, _ in slots]
     by_kind = sorted(range(len(slots)), key=lambda k: KINDS.index(kinds[k]))
-    slots, turn, kinds = ([them[k] for k in by_kind] for them in (slots, turn, kinds))
+    slots, turn, kinds = [slots[k] for k in by_kind], [turn[k] for k in by_kind], [kinds[k] for k in by_kind]
     used = sorted({pair for _, _, where in slots for pair in where})
     new_pair = {pair: i for i, pair in enumerate(used)}
     points = sorted({point for pair in used for point in pairs[pair][:2]})
@@ -83,7 +84,7 @@ def compile_wraps(
     lonely = [int(np.sum(owners == m)) == 1 for m in owners]
     shared = np.flatnonzero(~np.array(lonely, bool))
     mates = [[j for j, other in enumerate(shared) if owners[other] == owners[k] and other != k] for k in shared]
-    rounds = [[k for k in shared if turn[k] == i] for i in range(max(turn, default=-1) + 1)]
+    rounds = [[int(k) for k in shared if turn[k] == i] for i in range(max(turn, default=-1) + 1)]
     return Wraps(
         points=np.array(points, int),
         pairs=np.array([[new_point[p] for p in pairs[pair][:2]] for pair in used], int).reshape(len(used), 2),

@@ -209,7 +209,8 @@ def _spread(
     by_Q: Float[Array, "3 7 k"],
     change: Float[Array, "7 k"],
 ) -> Float[Array, "7 k"]:
-    """(1 - dPhi/dX)^-1 of a change of Phi, muscle by muscle. `by_P`: with P of the slot after, `by_Q`: with Q of the one before."""
+    """(1 - dPhi/dX)^-1 of a change of Phi, muscle by muscle. `by_P`: how Phi changes with P of the slot after, `by_Q`: with Q of
+    the one before."""
     shared, none = wraps.shared, len(wraps.surface)
     muscles = [shared[wraps.muscle[shared] == m] for m in np.unique(wraps.muscle[shared])]
     size = max(len(slots) for slots in muscles)

@@ -11,7 +11,7 @@ import equinox as eqx
 import jax
 import jax.numpy as jnp
 import numpy as np
-from jaxtyping import Array, Bool, Float
+from jaxtyping import Array, Bool, Float, Int
 
 from ..dynamics.kinematics import Pose, link_frames, placement
 from ..geometry.spatial import matmul, rotate, settled, transposed
@@ -72,11 +72,17 @@ def _joined(parts: list[Result]) -> Result:
     return jax.tree.map(lambda *x: jnp.concatenate(x, axis=-1), *parts)
 
 
+def _quadrant(wraps: Wraps, slots: np.ndarray) -> tuple[Int[Array, " n"], Int[Array, " n"]]:
+    """Axis and sign."""
+    axis, sign = jnp.asarray(wraps.quadrant[slots].T)
+    return axis, sign
+
+
 def touch(wraps: Wraps, it: Scene, slots: np.ndarray, p: Float[Array, "3 n"], s: Float[Array, "3 n"]) -> Touch:
     """Whether the segments p -> s, in the frames of the slots' surfaces, touch them."""
     return _joined(
         [
-            SURFACES[kind].touch(p[:, part], s[:, part], it.sizes[:, slots[part]], *wraps.quadrant[slots[part]].T)
+            SURFACES[kind].touch(p[:, part], s[:, part], it.sizes[:, slots[part]], *_quadrant(wraps, slots[part]))
             for kind, part in kinds_of(wraps, slots)
         ]
     )
@@ -93,7 +99,7 @@ def wrap(
     """Arcs of the segments p -> s over the slots' surfaces, in their frames, where `where` holds."""
     return _joined(
         [
-            SURFACES[kind].wrap(p[:, part], s[:, part], sizes[:, part], *wraps.quadrant[slots[part]].T, where[part])
+            SURFACES[kind].wrap(p[:, part], s[:, part], sizes[:, part], *_quadrant(wraps, slots[part]), where[part])
             for kind, part in kinds_of(wraps, slots)
         ]
     )
