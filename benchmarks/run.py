@@ -192,6 +192,9 @@ def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--out", type=Path, help="where to write the page")
     parser.add_argument("--json", type=Path, help="where to write the raw numbers [benchmarks/results.json]")
+    parser.add_argument(
+        "--model", help="this model only, by the name of its file; prints, writes nothing unless told to"
+    )
     parser.add_argument("--quick", action="store_true", help="the smallest model only, with rough times")
     options = parser.parse_args()
     started, about = time.perf_counter(), machine()
@@ -200,6 +203,11 @@ def main() -> None:
     if not all(file.exists() for file in files):
         console.print(f"{PACK} is not there: comparing on the models that come with Myograd")
         files = [models.model_path(name) for name in OWN_MODELS]
+    if options.model:
+        known = [file.stem for file in files]
+        if options.model not in known:
+            parser.error(f"--model is one of {', '.join(known)}")
+        files = [file for file in files if file.stem == options.model]
     results = []
     for file in files[:1] if options.quick else files:
         console.print(f"[bold]{file.stem}[/bold]")
@@ -218,7 +226,7 @@ def main() -> None:
     rigid = [measure(hinges, seconds) for hinges in ((10,) if options.quick else (10, 40))]
     for grid in (compile_grid(results), rigid_grid(rigid)):
         grid.print(console)
-    raw = options.json or (None if options.quick else Path(__file__).with_name("results.json"))
+    raw = options.json or (None if options.quick or options.model else Path(__file__).with_name("results.json"))
     if raw is not None:
         tables = {"models": results, "wrapped": wrapped, "trees": rigid}
         data = {"machine": dict(about)} | {name: [asdict(row) for row in rows] for name, rows in tables.items()}

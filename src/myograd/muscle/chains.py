@@ -163,7 +163,7 @@ def _at_rest(wraps: Wraps, it: Scene, state: State) -> Contacts:
     X = jnp.concatenate([state.P, state.Q])[:, :none]
     engaged = state.engaged[:none]
     _, before, after = neighbours(wraps, state)
-    chained = engaged & together((before < none) | (after < none))
+    chained = engaged & together((before < none) | (after < none) | state.left[:none])
     start = Search(
         jnp.zeros((), int), X, state.arc[:none], 0 * X, jnp.ones(none), engaged, chained, state.converged[:none]
     )

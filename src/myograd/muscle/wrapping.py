@@ -52,6 +52,8 @@ class State(NamedTuple):
     """where it leaves"""
     arc: Float[Array, " n+1"]
     converged: Bool[Array, " n+1"]
+    left: Bool[Array, " n+1"]
+    """it was engaged, and left its stretch: arcs beside it are not yet at rest"""
 
 
 def alone(wraps: Wraps, it: Scene) -> tuple[Choice, Arc]:
@@ -112,7 +114,9 @@ def _placed(wraps: Wraps, step: Round, state: State, choice: Choice) -> State:
     turn[-1] = len(columns)
     engaged, pair, rank = (jnp.append(x, jnp.zeros((), x.dtype))[turn] for x in choice[:3])
     pushed = state.engaged & engaged & (state.pair == pair) & (state.rank >= rank)
+    gone = state.engaged[columns] & ~(choice.engaged & (choice.pair == state.pair[columns]))
     return state._replace(
+        left=replaced(state.left, columns, state.left[columns] | gone),
         engaged=replaced(state.engaged, columns, choice.engaged),
         pair=replaced(state.pair, columns, choice.pair),
         rank=replaced(jnp.where(pushed, state.rank + 1, state.rank), columns, choice.rank),
@@ -142,7 +146,7 @@ def in_rounds(wraps: Wraps, it: Scene) -> State:
     iterated = shared[~closed]
     nothing = jnp.zeros(len(shared) + 1)
     nowhere, never = jnp.zeros((3, len(shared) + 1)), nothing.astype(int)
-    state = State(nothing > 0, never, never, nowhere, nowhere, nothing, nothing == 0)
+    state = State(nothing > 0, never, never, nowhere, nowhere, nothing, nothing == 0, nothing > 0)
 
     def turn(step: Round, state: State) -> tuple[State, Array, Array, Array]:
         choice = _choose(wraps, it, step, state)
