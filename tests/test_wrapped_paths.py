@@ -207,7 +207,7 @@ def test_courses_have_the_length_of_the_paths(wrapped: Found):
     model, q, ours, _ = wrapped
     points = np.asarray(compiled(lambda model, q: mg.path_points(model, q, arc_points=65), 1)(model, q))
     length = np.linalg.norm(np.diff(points, axis=2), axis=3).sum(axis=2)
-    assert (length <= ours["length"] + 1e-9).all()
+    assert (length <= ours["length"] + 1e-6).all()  # where an arc is found by search, its traced end is not quite Q
     np.testing.assert_allclose(length, ours["length"], rtol=0, atol=6e-5)
 
 
