@@ -7,8 +7,8 @@ import numpy as np
 from jaxtyping import Array
 from numpy.polynomial import legendre
 
-TERMS = 6  # of the series
-COUNT = 8  # nodes
+TERMS = 11  # of the series
+COUNT = 13  # nodes
 
 
 def _lobatto(count: int) -> tuple[np.ndarray, np.ndarray]:
