@@ -17,26 +17,25 @@ import numpy as np
 from jax import lax
 from jaxtyping import Array, Float
 
-from .spatial import settled
 from .wrap_common import Scalars, Vectors, unless_zero
 
 _STEPS = 4  # of the integration between two fractions
 
 
-def eliminate(A: Float[Array, "k k n"], B: Float[Array, "k m n"]) -> Float[Array, "k m n"]:
-    """A^-1 B for each lane, by elimination without exchange of rows; a zero pivot gives zeros, not infinities."""
-    rows = settled(jnp.concatenate(settled([A, B]), axis=1))
-    for i in range(A.shape[0]):
-        scale = settled(1 / unless_zero(rows[i, 0]))
-        pivot, first = scale * rows[i, 1:], rows[:, :1]
-        rows = settled(jnp.where(np.arange(A.shape[0])[:, None, None] == i, pivot, rows[:, 1:] - first * pivot))
-    return rows
-
-
 @jax.custom_jvp
 def inverse(A: Float[Array, "k k n"]) -> Float[Array, "k k n"]:
-    """A^-1 for each lane."""
-    return eliminate(A, jnp.broadcast_to(np.eye(A.shape[0])[:, :, None], A.shape))
+    """A^-1 for each lane, by elimination in place, without exchange of rows; a zero pivot counts as one. A loop, because it
+    compiles to one small program."""
+
+    def exchanged(j: Array, A: Array) -> Array:
+        row, column = (lax.dynamic_index_in_dim(A, j, axis, keepdims=False) for axis in (0, 1))
+        pivot = unless_zero(lax.dynamic_index_in_dim(row, j, keepdims=False))
+        own = (np.arange(A.shape[0]) == j)[:, None]
+        row = jnp.where(own, 1.0, row) / pivot
+        rest = jnp.where(own[None], 0.0, A) - column[:, None] * row
+        return jnp.where(own[:, None], row, rest)
+
+    return lax.fori_loop(0, A.shape[0], exchanged, A)
 
 
 @inverse.defjvp

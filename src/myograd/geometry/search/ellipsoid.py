@@ -11,10 +11,11 @@ that plane.
 from __future__ import annotations
 
 import math
+from collections.abc import Callable
 
 import numpy as np
 
-from ..ritz import COARSE, FINE, TERMS
+from ..ritz import COARSE, FINE, TERMS, Rule
 from .vectors import (
     Vector,
     compiled,
@@ -39,16 +40,7 @@ _STEADY = 1e-2  # after a step this short, the second derivatives are kept
 _FOUND = 1e-7  # last step
 _TINY = 1e-24  # keeps speeds of arcs and lengths of lines from zero
 
-# At the nodes: basis, its first and second derivative, derivative of values there, weights, shares of the last end.
-_COARSE_TABLES = (
-    COARSE.basis,
-    COARSE.slopes,
-    COARSE.bends,
-    COARSE.derivative,
-    COARSE.weights,
-    COARSE.shares[:, 1].copy(),
-)
-_FINE_TABLES = FINE.basis, FINE.slopes, FINE.bends, FINE.derivative, FINE.weights, FINE.shares[:, 1].copy()
+_FEW = COARSE.basis.shape[1]
 _COUNT = len(FINE.weights)
 
 
@@ -74,6 +66,140 @@ def _over(x: Vector, a: Vector) -> Vector:
 @compiled
 def _times(x: Vector, a: Vector) -> Vector:
     return x[0] * a[0], x[1] * a[1], x[2] * a[2]
+
+
+@compiled
+def _touching(k: float, ends: np.ndarray, end: int) -> tuple[float, float, float]:
+    """The point of the unit sphere at height k where a line from the end touches it, and its d theta / d k."""
+    x, y, z = ends[end, 0], ends[end, 1], ends[end, 2]
+    rest, square, rho2 = 1 - k * z, x * x + y * y, 1 - k * k
+    aside = (1.0 if end == 0 else -1.0) * root(rho2 * square - rest * rest)
+    slope = rho2 * aside
+    return (
+        (rest * x + aside * y) / square,
+        (rest * y - aside * x) / square,
+        (z - k) / (slope if slope != 0 else 1.0),
+    )
+
+
+def _course_by(rule: Rule) -> Callable[..., float]:
+    """The function below for one rule, whose tables and sizes the compiler then knows."""
+    basis, basis_slopes, basis_bends, derivative = rule.basis, rule.slopes, rule.bends, rule.derivative
+    weights, shares = rule.weights, rule.shares[:, 1].copy()
+    count, terms = basis.shape
+
+    @compiled
+    def second(z, at, dtheta, density, speed, bent, work, H):
+        """The second variation: `work` holds the sideways motion w of the path per term, and its derivative.
+
+        Moved by (d theta, d k), a path moves sideways by w = density (theta' d k - k' d theta).
+        """
+        theta0_k, theta1_k = at[0, 1], at[1, 1]
+        w, dw = work[0], work[1]
+        for i in range(count):
+            grown = dk = ddk = 0.0
+            for n in range(count):
+                grown += derivative[i, n] * density[n]
+            for j in range(terms):
+                dk += basis_slopes[i, j] * z[j]
+                ddk += basis_bends[i, j] * z[j]
+            share = shares[i]
+            even = (1 - share) * theta0_k * dk
+            odd = share * theta1_k * dk
+            even_slope = theta0_k * ((1 - share) * ddk - 0.5 * dk)
+            odd_slope = theta1_k * (share * ddk + 0.5 * dk)
+            here, width = density[i], math.sqrt(weights[i] / speed[i])
+            for j in range(terms):
+                sign = 1.0 if j % 2 == 0 else -1.0
+                aside = basis[i, j] * dtheta - sign * even - odd
+                slope = basis_slopes[i, j] * dtheta - sign * even_slope - odd_slope
+                w[i, j] = here * aside
+                dw[i, j] = width * (grown * aside + here * slope)
+        for j in range(terms):
+            for n in range(j + 1):
+                H[j, n] = w[0, j] * w[0, n] / at[0, 2] + w[count - 1, j] * w[count - 1, n] / at[1, 2]
+        for i in range(count):
+            for j in range(terms):
+                stretched, curled = dw[i, j], bent[i] * w[i, j]
+                for n in range(j + 1):
+                    H[j, n] += stretched * dw[i, n] - curled * w[i, n]
+
+    @compiled
+    def course(z, ends, metric, curvature, volume, work, H, g, with_bends):
+        """The length of the path with the series z; its slopes with z go to `g`, its second derivatives to `H` if asked for."""
+        total = 0.0
+        at = np.empty((2, 8))  # of both ends: theta, theta_k, line, line_k, k
+        for end in range(2):
+            k = 0.0
+            for j in range(terms):
+                k += z[j] * (1.0 if end == 1 or j % 2 == 0 else -1.0)
+            x, y, theta_k = _touching(k, ends, end)
+            gx, gy, gz = x - ends[end, 0], y - ends[end, 1], k - ends[end, 2]
+            px = metric[0, 0] * gx + metric[0, 1] * gy + metric[0, 2] * gz
+            py = metric[0, 1] * gx + metric[1, 1] * gy + metric[1, 2] * gz
+            pz = metric[0, 2] * gx + metric[1, 2] * gy + metric[2, 2] * gz
+            line = math.sqrt(px * gx + py * gy + pz * gz + _TINY * metric[0, 0])
+            spread = k / (1 - k * k)
+            line_k = (px * (theta_k * y - spread * x) - py * (theta_k * x + spread * y) + pz) / line
+            at[end, 0], at[end, 1], at[end, 2], at[end, 3] = math.atan2(x, y), theta_k, line, line_k
+            total += line
+        first, last = at[0, 0], at[1, 0]
+        dtheta = (last - first) / 2
+        theta0_k, theta1_k = at[0, 1], at[1, 1]
+        by_first = by_last = 0.0  # slopes with theta at both ends
+        for j in range(terms):
+            g[j] = 0.0
+        density = np.empty(count)
+        speed = np.empty(count)
+        bent = np.empty(count)
+        for i in range(count):
+            k = dk = 0.0
+            for j in range(terms):
+                k += basis[i, j] * z[j]
+                dk += basis_slopes[i, j] * z[j]
+            share = shares[i]
+            angle = first + share * (last - first)
+            sine, cosine = math.sin(angle), math.cos(angle)
+            rho = math.sqrt(max(1 - k * k, 1e-6))
+            rho_k = -k / rho
+            x, y = rho * sine, rho * cosine
+            drho = rho_k * dk
+            dx, dy = drho * sine + dtheta * y, drho * cosine - dtheta * x
+            gx = metric[0, 0] * dx + metric[0, 1] * dy + metric[0, 2] * dk
+            gy = metric[0, 1] * dx + metric[1, 1] * dy + metric[1, 2] * dk
+            gz = metric[0, 2] * dx + metric[1, 2] * dy + metric[2, 2] * dk
+            f = math.sqrt(gx * dx + gy * dy + gz * dk + _TINY * metric[0, 0])
+            gx, gy, gz = gx / f, gy / f, gz / f
+            radial, around = gx * sine + gy * cosine, gx * cosine - gy * sine
+            rho_kk = (rho_k * rho_k + 1) / rho
+            weight = weights[i]
+            f_theta, f_dtheta = weight * (gx * dy - gy * dx), weight * (gx * y - gy * x)
+            f_k, f_dk = weight * (rho_k * dtheta * around - dk * rho_kk * radial), weight * (rho_k * radial + gz)
+            by_first += (1 - share) * f_theta - 0.5 * f_dtheta
+            by_last += share * f_theta + 0.5 * f_dtheta
+            for j in range(terms):
+                g[j] += f_k * basis[i, j] + f_dk * basis_slopes[i, j]
+            total += weight * f
+            if with_bends:
+                curved = (
+                    curvature[0, 0] * x * x
+                    + curvature[1, 1] * y * y
+                    + curvature[2, 2] * k * k
+                    + 2 * (curvature[0, 1] * x * y + curvature[0, 2] * x * k + curvature[1, 2] * y * k)
+                )
+                density[i], speed[i] = volume * math.sqrt(curved) / f, f
+                bent[i] = weight * f / (volume * curved) ** 2
+        by_first, by_last = by_first * theta0_k + at[0, 3], by_last * theta1_k + at[1, 3]
+        for j in range(terms):
+            g[j] += by_last + (by_first if j % 2 == 0 else -by_first)
+        if with_bends:
+            second(z, at, dtheta, density, speed, bent, work, H)
+        return total
+
+    return course
+
+
+_coarse, _fine = _course_by(COARSE), _course_by(FINE)
 
 
 @compiled
@@ -103,17 +229,16 @@ def find(
     work = np.empty((2, _COUNT, TERMS))
     H, g = np.empty((TERMS, TERMS)), np.empty(TERMS)
     if not warm:
-        few = _COARSE_TABLES[0].shape[1]
         for _ in range(_APPROACH):
-            course(z, ends, metric, curvature, volume, _COARSE_TABLES, work, H, g, True)
-            if _step(z, H, g, few, True)[0] < _NEAR:
+            _coarse(z, ends, metric, curvature, volume, work, H, g, True)
+            if _step(z, H, g, _FEW, True)[0] < _NEAR:
                 break
     largest, before, length = 1.0, 1.0, 0.0
     for _ in range(_ITERATIONS):
         anew = (
             before > _STEADY or largest > 0.03 * before
         )  # the last step was long, or the kept derivatives serve badly
-        length = course(z, ends, metric, curvature, volume, _FINE_TABLES, work, H, g, anew)
+        length = _fine(z, ends, metric, curvature, volume, work, H, g, anew)
         before = largest
         largest, gained = _step(z, H, g, TERMS, anew)
         length -= gained
@@ -137,134 +262,6 @@ def _end(z: np.ndarray, frame: np.ndarray, ends: np.ndarray, a: Vector, end: int
         ),
         a,
     )
-
-
-@compiled
-def _touching(k: float, ends: np.ndarray, end: int) -> tuple[float, float, float]:
-    """The point of the unit sphere at height k where a line from the end touches it, and its d theta / d k."""
-    x, y, z = ends[end, 0], ends[end, 1], ends[end, 2]
-    rest, square, rho2 = 1 - k * z, x * x + y * y, 1 - k * k
-    aside = (1.0 if end == 0 else -1.0) * root(rho2 * square - rest * rest)
-    slope = rho2 * aside
-    return (
-        (rest * x + aside * y) / square,
-        (rest * y - aside * x) / square,
-        (z - k) / (slope if slope != 0 else 1.0),
-    )
-
-
-@compiled
-def course(z, ends, metric, curvature, volume, tables, work, H, g, with_bends):
-    """The length of the path with the series z; its slopes with z go to `g`, its second derivatives to `H` if asked for."""
-    basis, basis_slopes, _, _, weights, shares = tables
-    count, terms = basis.shape
-    total = 0.0
-    at = np.empty((2, 8))  # of both ends: theta, theta_k, line, line_k, k
-    for end in range(2):
-        k = 0.0
-        for j in range(terms):
-            k += z[j] * (1.0 if end == 1 or j % 2 == 0 else -1.0)
-        x, y, theta_k = _touching(k, ends, end)
-        gx, gy, gz = x - ends[end, 0], y - ends[end, 1], k - ends[end, 2]
-        px = metric[0, 0] * gx + metric[0, 1] * gy + metric[0, 2] * gz
-        py = metric[0, 1] * gx + metric[1, 1] * gy + metric[1, 2] * gz
-        pz = metric[0, 2] * gx + metric[1, 2] * gy + metric[2, 2] * gz
-        line = math.sqrt(px * gx + py * gy + pz * gz + _TINY * metric[0, 0])
-        spread = k / (1 - k * k)
-        line_k = (px * (theta_k * y - spread * x) - py * (theta_k * x + spread * y) + pz) / line
-        at[end, 0], at[end, 1], at[end, 2], at[end, 3] = math.atan2(x, y), theta_k, line, line_k
-        total += line
-    first, last = at[0, 0], at[1, 0]
-    dtheta = (last - first) / 2
-    theta0_k, theta1_k = at[0, 1], at[1, 1]
-    by_first = by_last = 0.0  # slopes with theta at both ends
-    for j in range(terms):
-        g[j] = 0.0
-    density = np.empty(count)
-    speed = np.empty(count)
-    bent = np.empty(count)
-    for i in range(count):
-        k = dk = 0.0
-        for j in range(terms):
-            k += basis[i, j] * z[j]
-            dk += basis_slopes[i, j] * z[j]
-        share = shares[i]
-        angle = first + share * (last - first)
-        sine, cosine = math.sin(angle), math.cos(angle)
-        rho = math.sqrt(max(1 - k * k, 1e-6))
-        rho_k = -k / rho
-        x, y = rho * sine, rho * cosine
-        drho = rho_k * dk
-        dx, dy = drho * sine + dtheta * y, drho * cosine - dtheta * x
-        gx = metric[0, 0] * dx + metric[0, 1] * dy + metric[0, 2] * dk
-        gy = metric[0, 1] * dx + metric[1, 1] * dy + metric[1, 2] * dk
-        gz = metric[0, 2] * dx + metric[1, 2] * dy + metric[2, 2] * dk
-        f = math.sqrt(gx * dx + gy * dy + gz * dk + _TINY * metric[0, 0])
-        gx, gy, gz = gx / f, gy / f, gz / f
-        radial, around = gx * sine + gy * cosine, gx * cosine - gy * sine
-        rho_kk = (rho_k * rho_k + 1) / rho
-        weight = weights[i]
-        f_theta, f_dtheta = weight * (gx * dy - gy * dx), weight * (gx * y - gy * x)
-        f_k, f_dk = weight * (rho_k * dtheta * around - dk * rho_kk * radial), weight * (rho_k * radial + gz)
-        by_first += (1 - share) * f_theta - 0.5 * f_dtheta
-        by_last += share * f_theta + 0.5 * f_dtheta
-        for j in range(terms):
-            g[j] += f_k * basis[i, j] + f_dk * basis_slopes[i, j]
-        total += weight * f
-        if with_bends:
-            curved = (
-                curvature[0, 0] * x * x
-                + curvature[1, 1] * y * y
-                + curvature[2, 2] * k * k
-                + 2 * (curvature[0, 1] * x * y + curvature[0, 2] * x * k + curvature[1, 2] * y * k)
-            )
-            density[i], speed[i] = volume * math.sqrt(curved) / f, f
-            bent[i] = weight * f / (volume * curved) ** 2
-    by_first, by_last = by_first * theta0_k + at[0, 3], by_last * theta1_k + at[1, 3]
-    for j in range(terms):
-        g[j] += by_last + (by_first if j % 2 == 0 else -by_first)
-    if with_bends:
-        _second(z, at, dtheta, density, speed, bent, tables, work, H)
-    return total
-
-
-@compiled
-def _second(z, at, dtheta, density, speed, bent, tables, work, H):
-    """The second variation: `work` holds the sideways motion w of the path per term, and its derivative.
-
-    Moved by (d theta, d k), a path moves sideways by w = density (theta' d k - k' d theta).
-    """
-    basis, basis_slopes, basis_bends, derivative, weights, shares = tables
-    count, terms = basis.shape
-    theta0_k, theta1_k = at[0, 1], at[1, 1]
-    w, dw = work[0], work[1]
-    for i in range(count):
-        grown = dk = ddk = 0.0
-        for n in range(count):
-            grown += derivative[i, n] * density[n]
-        for j in range(terms):
-            dk += basis_slopes[i, j] * z[j]
-            ddk += basis_bends[i, j] * z[j]
-        share = shares[i]
-        even = (1 - share) * theta0_k * dk
-        odd = share * theta1_k * dk
-        even_slope = theta0_k * ((1 - share) * ddk - 0.5 * dk)
-        odd_slope = theta1_k * (share * ddk + 0.5 * dk)
-        here, width = density[i], math.sqrt(weights[i] / speed[i])
-        for j in range(terms):
-            sign = 1.0 if j % 2 == 0 else -1.0
-            aside = basis[i, j] * dtheta - sign * even - odd
-            slope = basis_slopes[i, j] * dtheta - sign * even_slope - odd_slope
-            w[i, j] = here * aside
-            dw[i, j] = width * (grown * aside + here * slope)
-    for j in range(terms):
-        for n in range(j + 1):
-            H[j, n] = w[0, j] * w[0, n] / at[0, 2] + w[count - 1, j] * w[count - 1, n] / at[1, 2]
-    for i in range(count):
-        for j in range(terms):
-            stretched, curled = dw[i, j], bent[i] * w[i, j]
-            for n in range(j + 1):
-                H[j, n] += stretched * dw[i, n] - curled * w[i, n]
 
 
 @compiled

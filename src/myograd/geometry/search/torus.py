@@ -201,11 +201,13 @@ def _guess(p: Vector, s: Vector, ring: float) -> tuple[float, float]:
     up = 1.0 if p[2] > 0 else -1.0
     v = np.empty((2, _AZIMUTHS))
     line = np.empty((2, _AZIMUTHS))
+    half = np.empty((2, _AZIMUTHS, 2))
     step = 2 * math.pi / _AZIMUTHS
     for i in range(_AZIMUTHS):
         for end in range(2):
             x = p if end == 0 else s
             v[end, i], _, _, _, line[end, i], out = _landing(step * i, x, ring)
+            half[end, i, 0], half[end, i, 1] = math.cos(v[end, i] / 2), math.sin(v[end, i] / 2)
             c, k = math.cos(step * i), math.sin(step * i)
             aside, bent = c * x[1] - k * x[0], math.cos(v[end, i])
             lateral = out * out - 1
@@ -222,7 +224,8 @@ def _guess(p: Vector, s: Vector, ring: float) -> tuple[float, float]:
                 continue
             steps = (j - i + _AZIMUTHS // 2) % _AZIMUTHS - _AZIMUTHS // 2
             dv = up * (v[1, j] - v[0, i])
-            across = (ring + math.cos((v[0, i] + v[1, j]) / 2)) * steps * step
+            between = half[0, i, 0] * half[1, j, 0] - half[0, i, 1] * half[1, j, 1]  # the cosine of the mean
+            across = (ring + between) * steps * step
             total = line[0, i] + line[1, j] + math.sqrt(dv * dv + across * across) + 10 * max(0.0, -dv)
             if total < best:
                 best, first, second = total, step * i, step * (i + steps)

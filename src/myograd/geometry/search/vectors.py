@@ -8,7 +8,9 @@ from numba import njit
 
 Vector = tuple[float, float, float]
 
-compiled = njit(error_model="numpy", no_cpython_wrapper=True, no_cfunc_wrapper=True)
+compiled = njit(
+    error_model="numpy", fastmath={"contract", "reassoc", "nsz"}, no_cpython_wrapper=True, no_cfunc_wrapper=True
+)
 # Division by zero gives infinity, as everywhere else; Python itself calls none of these.
 
 
