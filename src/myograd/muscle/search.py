@@ -3,8 +3,7 @@
 Every slot (a surface on a muscle's path) is touched on one stretch of its path or not at all. Which one is decided as
 OpenSim 4.6 does it (GeometryPath::applyWrapObjects, read as facts): surface after surface in the file's order, on the path as
 the others have left it; where the straight line runs into the surface it must wrap, else it wraps where that lengthens the path
-least. OpenSim goes through the surfaces of a path up to eight times, until the length changes by less than half a millimetre;
-here twice, so that each is decided once with all others in place. Then the path is brought to rest: each arc is found anew
+least; and so again, until little changes. Then the path is brought to rest: each arc is found anew
 between its neighbours, until nothing moves. All this looks at the pose alone.
 """
 
@@ -22,11 +21,12 @@ from jaxtyping import Array, Float, Int
 from .. import geometry
 from ..geometry.native import answers_query, argument, flags, floats, registered, result, row, rows, words
 from ..geometry.search import surface
-from ..geometry.search.vectors import Vector, compiled
+from ..geometry.search.vectors import Vector, compiled, minus, norm
 from ..model.structure import Wraps
 from .scene import Scene
 
-TIMES = 2  # that the surfaces of a path are gone through
+TIMES = 8  # that the surfaces of a path are gone through at most,
+STEADY = 5e-4  # [m] or until no arc moves by more
 AT_REST = 1e-12  # [m] by which an iteration moves the ends of arcs
 NEAR_REST = 1e-6  # [m] when it is time to see whether surfaces are still touched,
 PATIENCE = 10  # or after so many iterations
@@ -112,8 +112,9 @@ def _decide(
     allowed: np.ndarray,
     members: np.ndarray,
     k: int,
-) -> bool:
-    """Puts slot k on its best stretch of the path as the other members have left it. Whether it left another one."""
+) -> tuple[bool, float]:
+    """Puts slot k on its best stretch of the path as the other members have left it. Whether it left another one, and how
+    far its arc moved."""
     best, best_pair, best_rank, best_side = np.inf, -1, 0, 0.0
     best_came = best_goes = (0.0, 0.0, 0.0)
     for n in range(marks[k, FIRST], marks[k, LAST]):
@@ -133,7 +134,7 @@ def _decide(
             score = _MUST + 64 * pair + rank if mandatory else excess
             if engaged and score < best:
                 best, best_pair, best_rank, best_side, best_came, best_goes = score, pair, rank, side, came, goes
-    was = marks[k, ENGAGED] != 0
+    was, moved = marks[k, ENGAGED] != 0, 0.0
     left = was and marks[k, PAIR] != best_pair
     marks[k, ENGAGED] = best_pair >= 0
     if best_pair >= 0:
@@ -147,9 +148,16 @@ def _decide(
                 marks[other, RANK] += 1
         marks[k, PAIR], marks[k, RANK] = best_pair, best_rank + 1
         if not (was and not left and _at(slots, k, CAME) == best_came and _at(slots, k, GOES) == best_goes):
+            landed, leaves = _at(slots, k, P), _at(slots, k, Q)
             slots[k, ROOT] = best_side
             _find(slots, marks, k, best_came, best_goes, False)
-    return left
+            if was and not left:
+                moved = max(norm(minus(_at(slots, k, P), landed)), norm(minus(_at(slots, k, Q), leaves)))
+            else:
+                moved = np.inf
+    elif was:
+        moved = np.inf
+    return left, moved
 
 
 @compiled
@@ -250,11 +258,15 @@ def search_pose(
         marks[k, ENGAGED], marks[k, FOUND] = 0, 1
     for muscle in range(len(first) - 1):
         own = members[first[muscle] : first[muscle + 1]]
-        left = False
+        any_left = False
         for _ in range(TIMES if len(own) > 1 else 1):
+            largest = 0.0
             for k in own:
-                left = _decide(points, slots, marks, pairs, allowed, own, k) or left
-        if _neighbours(marks, own) or left:
+                left, moved = _decide(points, slots, marks, pairs, allowed, own, k)
+                any_left, largest = any_left or left, max(largest, moved)
+            if largest < STEADY:
+                break
+        if _neighbours(marks, own) or any_left:
             _rest(points, slots, marks, pairs, own)
 
 
