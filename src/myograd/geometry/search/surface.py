@@ -41,5 +41,9 @@ def find(
         P, Q, arc = sphere.find(p, s, sizes, axis, sign, root[0])
         return P, Q, arc, True
     if kind == ELLIPSOID:
-        return ellipsoid.find(p, s, sizes, axis, sign, root[:TERMS], root[TERMS : TERMS + 9].reshape(3, 3), warm)
+        z, frame = root[:TERMS], root[TERMS : TERMS + 9].reshape(3, 3)
+        P, Q, arc, found = ellipsoid.find(p, s, sizes, axis, sign, z, frame, warm)
+        if warm and not found:
+            P, Q, arc, found = ellipsoid.find(p, s, sizes, axis, sign, z, frame, False)
+        return P, Q, arc, found
     return torus.arc(p, s, sizes, root, warm)
