@@ -12,10 +12,9 @@ from pathlib import Path
 from typing import Any
 
 import jax
-import numba
 import numpy as np
 from llvmlite import ir
-from numba import types
+from numba import carray, types  # pyright: ignore[reportPrivateImportUsage]
 from numba.core.caching import FunctionCache, IndexDataCacheFile
 from numba.core.ccallback import CFunc
 from numba.extending import intrinsic
@@ -28,8 +27,7 @@ _ARGUMENTS, _RESULTS = 9, 14  # words of the frame
 _DATA, _RANK, _DIMENSIONS = 3, 4, 5  # words of a buffer
 
 
-@intrinsic
-def _pointer(typing_context: Any, address: Any, to: Any) -> Any:
+def _typed_pointer(typing_context: Any, address: Any, to: Any) -> Any:
     """An address as pointer to elements of the type `to`."""
     kind = types.CPointer(to.dtype)
 
@@ -39,19 +37,22 @@ def _pointer(typing_context: Any, address: Any, to: Any) -> Any:
     return kind(types.int64, to), generate
 
 
+_pointer: Any = intrinsic(_typed_pointer)
+
+
 @compiled
 def words(address: int, count: int) -> np.ndarray:
-    return numba.carray(_pointer(address, np.int64), count)
+    return carray(_pointer(address, np.int64), count)
 
 
 @compiled
 def floats(address: int, count: int) -> np.ndarray:
-    return numba.carray(_pointer(address, np.float64), count)
+    return carray(_pointer(address, np.float64), count)
 
 
 @compiled
 def flags(address: int, count: int) -> np.ndarray:
-    return numba.carray(_pointer(address, np.uint8), count)
+    return carray(_pointer(address, np.uint8), count)
 
 
 @compiled
@@ -120,12 +121,11 @@ class _SourcesCache(FunctionCache):
 def registered(name: str, handler: Callable[..., Any], sources: list[Path]) -> str:
     """`name`, under which XLA programs may from now on call the handler; `sources`: the files that it is made of."""
     digest = hashlib.sha256(b"".join(path.read_bytes() for path in sorted(sources))).hexdigest()
-    signature = types.int64(types.CPointer(types.int64))
     compiled_handler = CFunc(handler, ((types.CPointer(types.int64),), types.int64), {}, {"error_model": "numpy"})
-    compiled_handler._cache = _SourcesCache(handler, digest)
+    compiled_handler._cache = _SourcesCache(handler, digest)  # pyright: ignore[reportAttributeAccessIssue]
     compiled_handler.compile()
     jax.ffi.register_ffi_target(name, jax.ffi.pycapsule(compiled_handler.ctypes), platform="cpu")
-    _KEPT[name] = (compiled_handler, signature)
+    _KEPT[name] = compiled_handler
     return name
 
 

@@ -29,8 +29,8 @@ def dot(a: Float[Array, "k n"], b: Float[Array, "k n"]) -> Float[Array, " n"]:
 def norm(v: Float[Array, "k n"]) -> Float[Array, " n"]:
     """|v|, with derivative zero where it is zero."""
     square = dot(v, v)
-    some = square > 0
-    return jnp.where(some, jnp.sqrt(jnp.where(some, square, 1.0)), 0.0)
+    none = square == 0  # what is not a number stays none
+    return jnp.where(none, 0.0, jnp.sqrt(jnp.where(none, 1.0, square)))
 
 
 def cross(a: Float[Array, "3 n"], b: Float[Array, "3 n"]) -> Float[Array, "3 n"]:

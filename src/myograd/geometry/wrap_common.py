@@ -43,7 +43,8 @@ class Arc(NamedTuple):
 
 def root(x: Scalars) -> Scalars:
     """sqrt(x), and 0 with derivative 0 for x <= 0."""
-    return jnp.where(x > 0, jnp.sqrt(jnp.where(x > 0, x, 1.0)), 0.0)
+    none = x <= 0  # what is not a number stays none
+    return jnp.where(none, 0.0, jnp.sqrt(jnp.where(none, 1.0, x)))
 
 
 def norm(v: Vectors) -> Scalars:

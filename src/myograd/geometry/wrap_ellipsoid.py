@@ -44,11 +44,11 @@ def arc(
     p: Vectors, s: Vectors, sizes: Vectors, axis: Signs, sign: Signs, root: Float[Array, "terms+9 n"], where: Flags
 ) -> Arc:
     harmless = np.array([[-2.0, 2.0, 1.0], [0.5, 0.5, 1.0], [0.1, 0.1, 1.0]])[..., None]
-    args = tuple(jnp.where(where, x, harmless[:, i]) for i, x in enumerate((p, s, sizes)))
+    e, f, a = (jnp.where(where, x, harmless[:, i]) for i, x in enumerate((p, s, sizes)))
     frame = jnp.where(where, root[TERMS : TERMS + 9].reshape(3, 3, -1), np.eye(3)[..., None])
-    z = at_root(_stationarity, jnp.where(where, root[:TERMS], 0.0), (*args, frame))
-    P, Q = _ends(z, *args, frame)
-    length = FINE.weights @ _course(z, _posed(*args, frame)).f
+    z = at_root(_stationarity, jnp.where(where, root[:TERMS], 0.0), (e, f, a, frame))
+    P, Q = _ends(z, e, f, a, frame)
+    length = FINE.weights @ _course(z, _posed(e, f, a, frame)).f
     return Arc(jnp.where(where, P, p), jnp.where(where, Q, s), jnp.where(where, length, 0.0))
 
 

@@ -14,9 +14,9 @@ from pathlib import Path
 
 import jax
 import jax.numpy as jnp
-import numba
 import numpy as np
 from jaxtyping import Array, Float, Int
+from numba import carray  # pyright: ignore[reportPrivateImportUsage]
 
 from .. import geometry
 from ..geometry.native import answers_query, argument, flags, floats, registered, result, row, rows, words
@@ -288,7 +288,7 @@ def _tables(static: np.ndarray) -> tuple[np.ndarray, np.ndarray, np.ndarray, np.
 
 def _handler(address):
     """What XLA calls: `search` for all poses of a batch."""
-    frame = numba.carray(address, 15)
+    frame = carray(address, 15)
     if answers_query(frame):
         return 0
     (points_at, points_shape), (rotation_at, rotation_shape) = argument(frame, 0), argument(frame, 1)

@@ -3,15 +3,21 @@
 from __future__ import annotations
 
 import math
+from typing import Any
 
 from numba import njit
 
 Vector = tuple[float, float, float]
 
-compiled = njit(
-    error_model="numpy", fastmath={"contract", "reassoc", "nsz"}, no_cpython_wrapper=True, no_cfunc_wrapper=True
-)
-# Division by zero gives infinity, as everywhere else; Python itself calls none of these.
+# Division by zero gives infinity, as everywhere else. Sums may be regrouped: rounding, where roots are found to rounding.
+# Python itself calls none of these.
+_OPTIONS: dict[str, Any] = {
+    "error_model": "numpy",
+    "fastmath": {"contract", "reassoc", "nsz"},
+    "no_cpython_wrapper": True,
+    "no_cfunc_wrapper": True,
+}
+compiled = njit(**_OPTIONS)
 
 
 @compiled
@@ -47,7 +53,7 @@ def norm(a: Vector) -> float:
 
 @compiled
 def root(x: float) -> float:
-    return math.sqrt(x) if x > 0 else 0.0
+    return 0.0 if x <= 0 else math.sqrt(x)
 
 
 @compiled
