@@ -12,7 +12,7 @@ import numpy as np
 from jaxtyping import Array, Float
 
 from ..geometry.piecewise import evaluate
-from ..geometry.spatial import cross, dot, rotate
+from ..geometry.spatial import cross, dot, norm, rotate
 from ..model.model import Model
 from .kinematics import Motion, Pose, coordinate_rates, point_acceleration, point_velocity, speed_to_rate
 
@@ -72,17 +72,11 @@ def constraint_errors(model: Model, at: Pose, q: Vector, time: Float[Array, ""] 
             value - q[fixed.dependent],
             jnp.concatenate([turns, weld_b - weld_a]).T.ravel(),
             (point_b - point_a).T.ravel(),
-            _norm(apart) - ties.distance,
+            norm(apart) - ties.distance,
             q[fixed.locked] - model.coordinates.default[fixed.locked],
             q[fixed.prescribed] - course,
         ]
     )
-
-
-def _norm(v: Float[Array, "3 x"]) -> Float[Array, " x"]:
-    square = dot(v, v)
-    safe = jnp.where(square > 0, square, 1.0)
-    return jnp.where(square > 0, jnp.sqrt(safe), 0.0)
 
 
 def jacobian_rows(model: Model, at: Pose, q: Vector) -> Float[Array, "rows c"]:
@@ -110,7 +104,7 @@ def jacobian_rows(model: Model, at: Pose, q: Vector) -> Float[Array, "rows c"]:
     point = apart_rates(fixed.points, _sides(model, at, fixed.points, ties.point_location))
     ends = _sides(model, at, fixed.distances, ties.distance_location)
     along = ends[1] - ends[0]
-    distance = dot(along[:, :, None] / _norm(along)[:, None], apart_rates(fixed.distances, ends))
+    distance = dot(along[:, :, None] / norm(along)[:, None], apart_rates(fixed.distances, ends))
     eye = jnp.eye(c)
     return jnp.concatenate(
         [
@@ -152,7 +146,7 @@ def bias_rows(
     _, _, weld = apart(fixed.welds, ties.weld_location)
     _, _, point = apart(fixed.points, ties.point_location)
     d, d_rate, d_bias = apart(fixed.distances, ties.distance_location)
-    length = _norm(d)
+    length = norm(d)
     stretching = dot(d, d_rate) / length
     distance = (dot(d, d_bias) + dot(d_rate, d_rate) - stretching**2) / length
     _, _, course = evaluate(ties.prescribed, jnp.full(len(fixed.prescribed), time))
