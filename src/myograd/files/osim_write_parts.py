@@ -386,6 +386,7 @@ def muscle(it: Muscle, names: Names) -> Node:
         scalar("tendon_slack_length", it.tendon_slack_length),
         scalar("pennation_angle_at_optimal", it.pennation_angle),
         scalar("max_contraction_velocity", it.max_contraction_velocity),
+        *(Node(name, children=[function(curve)]) for name, curve in it.curves.items()),
         *it.properties,
     ]
     return Node(it.kind, {"name": it.name}, children=properties)

@@ -15,9 +15,10 @@ from ..errors import ModelError
 from . import description as d
 from .compile_constraints import compile_constraints
 from .compile_joints import compile_joints
+from .compile_muscles import compile_muscles
 from .compile_paths import compile_paths
 from .frames import Frames
-from .model import Bodies, Coordinates, Model, MuscleValues
+from .model import Bodies, Coordinates, Model
 from .structure import Names, Source
 from .tree import build_tree
 
@@ -50,6 +51,7 @@ def compile_model(description: d.ModelDescription, opensim_coriolis: bool = Fals
     joints, tree = compile_joints(description, links, frames, index, opensim_coriolis)
     ties, constraints = compile_constraints(description, links, frames, index, tree)
     path, surfaces, paths = compile_paths(description, frames, index, tree)
+    muscles, muscle_kinds = compile_muscles(description.muscles)
     marker_places = [frames.place(marker.frame, marker.location) for marker in description.markers]
     bodies = description.bodies
     return Model(
@@ -69,15 +71,11 @@ def compile_model(description: d.ModelDescription, opensim_coriolis: bool = Fals
         marker_location=columns([location for _, location in marker_places], 3),
         path=path,
         surfaces=surfaces,
-        muscles=MuscleValues(
-            *(
-                jnp.array([getattr(m, name) for m in description.muscles], float)
-                for name in MuscleValues.__dataclass_fields__
-            )
-        ),
+        muscles=muscles,
         tree=tree,
         constraints=constraints,
         paths=paths,
+        muscle_kinds=muscle_kinds,
         marker_link=tuple(link for link, _ in marker_places),
         names=Names(
             model=description.name,

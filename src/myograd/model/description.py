@@ -354,6 +354,7 @@ class Muscle:
     pennation_angle: float = 0.0
     max_contraction_velocity: float = 10.0
     applies_force: bool = True
+    curves: dict[str, Function] = field(default_factory=dict)  # force curves that the file gives as functions, by name
     properties: list[Node] = field(default_factory=list)  # every other property element, in 4.6 spelling
     line: int = 0
 

@@ -10,6 +10,7 @@ import jax.numpy as jnp
 from jaxtyping import Array, Float
 
 from ..geometry.piecewise import PiecewisePolynomials
+from .muscle_kinds import MuscleKinds
 from .structure import Constraints, Names, Paths, Source, Tree
 
 
@@ -80,11 +81,25 @@ class Surfaces(eqx.Module):
 
 
 class MuscleValues(eqx.Module):
+    """One number per muscle. The last four are zero, and not used, for classes that have no such number."""
+
     max_isometric_force: Float[Array, " m"]
+    """[N]"""
     optimal_fiber_length: Float[Array, " m"]
+    """[m]"""
     tendon_slack_length: Float[Array, " m"]
+    """[m]"""
     pennation_angle: Float[Array, " m"]
+    """at optimal fibre length [rad]"""
     max_contraction_velocity: Float[Array, " m"]
+    """[optimal fibre lengths / s]"""
+    activation_time_constant: Float[Array, " m"]
+    """[s]"""
+    deactivation_time_constant: Float[Array, " m"]
+    """[s]"""
+    fiber_damping: Float[Array, " m"]
+    """force at the maximum velocity, per maximum isometric force"""
+    tendon_strain_at_one_norm_force: Float[Array, " m"]
 
 
 class Model(eqx.Module):
@@ -103,6 +118,7 @@ class Model(eqx.Module):
     tree: Tree = eqx.field(static=True)
     constraints: Constraints = eqx.field(static=True)
     paths: Paths = eqx.field(static=True)
+    muscle_kinds: MuscleKinds = eqx.field(static=True)
     marker_link: tuple[int, ...] = eqx.field(static=True)
     names: Names = eqx.field(static=True)
     source: Source = eqx.field(static=True)

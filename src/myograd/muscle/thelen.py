@@ -1,0 +1,331 @@
+"""Thelen2003Muscle: Thelen (2003), "Adjustment of muscle mechanics model parameters", as OpenSim 4.6 computes it.
+
+    f_T(l_T) = (F + f_PE(l)) cos(phi),   v = s (F - a f_L) / b(F, a f_L),   s = 0.25 + 0.75 a          (Eqs. 6-7)
+
+with F the active force, normalised. All curves are closed formulas; the force-velocity relation is continued along straight
+lines below F = 0 and above a fraction of the largest eccentric force.
+"""
+
+from __future__ import annotations
+
+import functools
+from collections.abc import Sequence
+from typing import NamedTuple
+
+import jax
+import jax.numpy as jnp
+import numpy as np
+from jax import lax
+from jaxtyping import Array
+
+from ..model.model import MuscleValues
+from ..model.muscle_kinds import MuscleKinds
+from .equilibrium import bracketed_root
+from .state import TINY, Fiber, MuscleState, Vector, muscle_state, pennate
+
+TOE_FORCE, TOE_SHAPE = 0.33, 3.0
+# Strain at the end of the toe and slope beyond it, such that toe and line meet with one slope (per strain at unit force).
+TOE_STRAIN = 99 * np.exp(3) / (166 * np.exp(3) - 67)
+LINE_SLOPE = 0.67 / (1 - TOE_STRAIN)
+LEAST_ACTIVE = 1e-12  # what a f_L counts as at least: finite velocities at any length
+
+
+class ThelenShape(NamedTuple):
+    """What is not identified. NumPy, one number per muscle."""
+
+    minimum_activation: np.ndarray
+    steepest: np.ndarray  # sine of the maximum pennation
+    active_shape: np.ndarray
+    passive_strain: np.ndarray
+    passive_shape: np.ndarray
+    curvature: np.ndarray  # Af
+    eccentric: np.ndarray  # Flen: largest force in lengthening
+    straight_from: np.ndarray  # fraction of it beyond which the force-velocity relation is a straight line
+
+
+def variant(kinds: MuscleKinds, muscle: int) -> str:
+    """OpenSim ignores ignore_tendon_compliance for this class."""
+    return "elastic"
+
+
+def shape(kinds: MuscleKinds, muscles: Sequence[int]) -> ThelenShape:
+    numbers = [dict(kinds.numbers[m]) for m in muscles]
+
+    def column(name: str) -> np.ndarray:
+        return np.array([n[name] for n in numbers])
+
+    return ThelenShape(
+        column("minimum_activation"),
+        np.sin(column("maximum_pennation_angle")),
+        column("KshapeActive"),
+        column("FmaxMuscleStrain"),
+        column("KshapePassive"),
+        column("Af"),
+        column("Flen"),
+        column("fv_linear_extrap_threshold"),
+    )
+
+
+def active_multiplier(of: ThelenShape, norm_length: Vector) -> Vector:
+    """f_L (Eq. 4)."""
+    return jnp.exp(-((norm_length - 1) ** 2) / of.active_shape)
+
+
+def passive_multiplier(of: ThelenShape, norm_length: Vector) -> Vector:
+    """f_PE (Eq. 3), zero below the optimal length."""
+    stretch = jnp.maximum(norm_length - 1, 0.0)
+    return jnp.expm1(of.passive_shape * stretch / of.passive_strain) / np.expm1(of.passive_shape)
+
+
+def tendon_multiplier(p: MuscleValues, norm_tendon_length: Vector) -> Vector:
+    """f_T (Eq. 5): an exponential toe, then a line."""
+    x = (norm_tendon_length - 1) / p.tendon_strain_at_one_norm_force
+    toe = TOE_FORCE / np.expm1(TOE_SHAPE) * jnp.expm1(TOE_SHAPE / TOE_STRAIN * jnp.clip(x, 0.0, TOE_STRAIN))
+    return toe + LINE_SLOPE * jnp.maximum(x - TOE_STRAIN, 0.0)
+
+
+def _speed_scale(a: Vector) -> Vector:
+    return 0.25 + 0.75 * a
+
+
+def velocity(of: ThelenShape, a: Vector, fal: Vector, active: Vector) -> Vector:
+    """Normalised fibre velocity at which the active force is `active` (Eqs. 6-7)."""
+    full = jnp.maximum(a * fal, LEAST_ACTIVE)
+    scale = _speed_scale(a)
+    steep = (2 + 2 / of.curvature) / (of.eccentric - 1)
+    last = of.straight_from * of.eccentric * full
+    # Shortening: straight below zero force, where b is `full`.
+    held = jnp.clip(active, 0.0, full)
+    shortening = scale * (held - full) / (full + held / of.curvature)
+    shortening = shortening + jnp.minimum(active, 0.0) * scale * (1 + 1 / of.curvature) / full
+    # Lengthening: straight above `last`.
+    held = jnp.clip(active, full, last)
+    b = steep * (of.eccentric * full - held)
+    lengthening = scale * (held - full) / b
+    slope = scale / b + scale * (held - full) / b**2 * steep
+    lengthening = lengthening + jnp.maximum(active - last, 0.0) * slope
+    return jnp.where(active <= full, shortening, lengthening)
+
+
+def force_velocity(of: ThelenShape, a: Vector, norm_velocity: Vector) -> Vector:
+    """f_V: the inverse of `velocity`, as a multiple of a f_L, and not below zero."""
+    scale, v = _speed_scale(a), norm_velocity
+    steep = (2 + 2 / of.curvature) / (of.eccentric - 1)
+    slow, fast = jnp.clip(v, -scale, 0.0), jnp.maximum(v, 0.0)
+    shortening = (slow + scale) / (scale - slow / of.curvature)
+    last = of.straight_from * of.eccentric
+    b = steep * (of.eccentric - last)
+    v_last = scale * (last - 1) / b
+    held = jnp.minimum(fast, v_last)
+    lengthening = (scale + held * steep * of.eccentric) / (scale + held * steep)
+    slope = scale / b + scale * (last - 1) / b**2 * steep
+    lengthening = lengthening + (fast - held) / slope
+    return jnp.where(v <= 0, shortening, lengthening)
+
+
+def _width(p: MuscleValues) -> Vector:
+    return p.optimal_fiber_length * jnp.sin(p.pennation_angle)
+
+
+def shortest_fiber(p: MuscleValues, of: ThelenShape) -> Vector:
+    """The steepest fibre: zero where fibres are parallel to the tendon."""
+    return _width(p) / of.steepest
+
+
+def _fiber(p: MuscleValues, of: ThelenShape, length: Vector) -> Fiber:
+    return pennate(_width(p), length, of.steepest)
+
+
+def dynamics(
+    p: MuscleValues, of: ThelenShape, length: Vector, speed: Vector, activation: Vector, fiber_length: Vector
+) -> MuscleState:
+    """State of muscles with the path's length; its speed does not matter to a muscle whose fibre length is given."""
+    a = jnp.clip(activation, of.minimum_activation, 1.0)
+    shortest = shortest_fiber(p, of)
+    fiber = _fiber(p, of, jnp.maximum(fiber_length, shortest))
+    tendon_length = length - fiber.along_tendon
+    norm_length = fiber.length / p.optimal_fiber_length
+    fal, fpl = active_multiplier(of, norm_length), passive_multiplier(of, norm_length)
+    ft = tendon_multiplier(p, tendon_length / p.tendon_slack_length)
+    active = ft / fiber.cos - fpl
+    v = velocity(of, a, fal, active)
+    clamped = (fiber_length <= shortest) & (v <= 0)
+    v = jnp.where(clamped, 0.0, v)
+    fv = jnp.where(clamped, 1.0, active / jnp.maximum(a * fal, LEAST_ACTIVE))
+    strength = p.max_isometric_force
+    active = jnp.where(clamped, 0.0, strength * active)
+    return muscle_state(
+        tendon_force=strength * ft,
+        fiber=fiber,
+        tendon_length=tendon_length,
+        tendon_slack_length=p.tendon_slack_length,
+        optimal_fiber_length=p.optimal_fiber_length,
+        fiber_velocity=v * p.max_contraction_velocity * p.optimal_fiber_length,
+        norm_fiber_velocity=v,
+        activation=a,
+        curves=(fal, fpl, fv),
+        active=active,
+        passive=strength * fpl,
+        total=jnp.where(clamped, 0.0, active + strength * fpl),
+    )
+
+
+# Equilibrium -------------------------------------------------------------------------------------------------
+
+Given = tuple[MuscleValues, Vector, Vector, Vector]  # parameters, path length and speed, activation
+
+
+def force_balance(
+    p: MuscleValues, of: ThelenShape, length: Vector, activation: Vector, fiber_length: Vector, fiber_velocity: Vector
+) -> Vector:
+    """Fibre force along the tendon less tendon force, normalised: the implicit form."""
+    a = jnp.clip(activation, of.minimum_activation, 1.0)
+    v = fiber_velocity / (p.max_contraction_velocity * p.optimal_fiber_length)
+    fv = force_velocity(of, a, v)
+    return _balance(of, (p, length, v, a), fiber_length, fv)
+
+
+def _balance(of: ThelenShape, given: Given, fiber_length: Vector, fv: Vector) -> Vector:
+    p, length, _, a = given
+    fiber = _fiber(p, of, fiber_length)
+    norm_length = fiber_length / p.optimal_fiber_length
+    pull = a * active_multiplier(of, norm_length) * fv + passive_multiplier(of, norm_length)
+    return pull * fiber.cos - tendon_multiplier(p, (length - fiber.along_tendon) / p.tendon_slack_length)
+
+
+class Stiffness(NamedTuple):
+    """Of a fibre at given f_V and fibre force, normalised by the maximum isometric force [1/m]."""
+
+    fiber: Vector
+    """along the tendon, per length along the tendon"""
+    tendon: Vector
+    balance: Vector
+    """of `_balance`, per fibre length"""
+
+
+def stiffness(of: ThelenShape, given: Given, fiber_length: Vector, fv: Vector, fiber_force: Vector) -> Stiffness:
+    p, length, _, a = given
+    fiber = _fiber(p, of, fiber_length)
+    norm_length = fiber_length / p.optimal_fiber_length
+    norm_tendon_length = (length - fiber.along_tendon) / p.tendon_slack_length
+    active, passive, tendon = (
+        jax.jvp(curve, (x,), (jnp.ones_like(x),))[1]
+        for curve, x in (
+            (lambda x: active_multiplier(of, x), norm_length),
+            (lambda x: passive_multiplier(of, x), norm_length),
+            (lambda x: tendon_multiplier(p, x), norm_tendon_length),
+        )
+    )
+    some_length = jnp.maximum(fiber_length, TINY)
+    upright = _width(p) / some_length
+    cos_slope = upright**2 / (some_length * jnp.sqrt(1 - upright**2))
+    along_tendon = (a * fv * active + passive) / p.optimal_fiber_length * fiber.cos + fiber_force * cos_slope
+    tendon = tendon / p.tendon_slack_length
+    shortens_tendon = fiber.cos + fiber_length * cos_slope
+    return Stiffness(along_tendon * fiber.cos, tendon, along_tendon + tendon * shortens_tendon)
+
+
+def shared_force_velocity(of: ThelenShape, given: Given, fiber_length: Vector, of_both: Stiffness) -> Vector:
+    """f_V of a fibre that takes the share of the path's speed which its stiffness leaves to it: a taut tendon takes
+    K / (K + K_T), a slack one everything. This is how OpenSim starts this class where the path moves."""
+    p, length, speed, a = given
+    fiber = _fiber(p, of, fiber_length)
+    together = of_both.fiber + of_both.tendon
+    taut = (length - fiber.along_tendon > p.tendon_slack_length) & (jnp.abs(together) * p.max_isometric_force > TINY)
+    share = jnp.where(taut, of_both.tendon / jnp.where(taut, together, 1.0), 0.0)
+    v = share * speed * fiber.cos / (p.max_contraction_velocity * p.optimal_fiber_length)
+    return force_velocity(of, a, v)
+
+
+def fiber_force(of: ThelenShape, given: Given, fiber_length: Vector, fv: Vector) -> Vector:
+    p, _, _, a = given
+    norm_length = fiber_length / p.optimal_fiber_length
+    return a * active_multiplier(of, norm_length) * fv + passive_multiplier(of, norm_length)
+
+
+def equilibrium(p: MuscleValues, of: ThelenShape, length: Vector, speed: Vector, activation: Vector) -> Vector:
+    """Fibre length at which fibre and tendon balance while the path moves at its speed (see `shared_force_velocity`).
+
+    OpenSim's own iteration, stopped where it stops (at a balance within 1e-8), because what it leaves unsolved of the velocity
+    shows in the sixth digit. Where it would give up, the fibre length at rest, which always exists.
+    """
+    a = jnp.clip(activation, of.minimum_activation, 1.0)
+    given = (p, length, speed, a)
+    found, fv, converged = _opensim_iteration(of, lax.stop_gradient(given))
+    shortest = shortest_fiber(p, of)
+    low = lax.stop_gradient(shortest)
+    one = jnp.ones_like(low)
+    slack = jnp.hypot(_width(p), jnp.maximum(length - p.tendon_slack_length, 0.0))
+    at_rest = bracketed_root(lambda given, x: _balance(of, given, x, one), given, low, jnp.maximum(slack, low), found)
+    at_bound = (~converged & (found <= low)) | (~converged & (at_rest <= low))
+    moving = jnp.where(converged, found, jnp.maximum(at_rest, low))
+    solved, _ = _with_derivatives(of, given, moving, jnp.where(converged, fv, one))
+    return jnp.where(at_bound, shortest, solved)
+
+
+def _opensim_iteration(of: ThelenShape, given: Given) -> tuple[Vector, Vector, Array]:
+    """Fibre length, f_V, and whether the balance came within 1e-8 in 20 rounds.
+
+    A round is a Newton step of the fibre length at constant f_V, halved until the balance improves, and then a new f_V.
+    """
+    p, length, *_ = given
+    shortest, strength = shortest_fiber(p, of), p.max_isometric_force
+    tolerance = jnp.maximum(1e-8, 10 * TINY / jnp.maximum(strength, TINY))
+    nearly = np.sqrt(np.finfo(float).eps)
+    along = jnp.maximum(length - 1.01 * p.tendon_slack_length, 0.0)
+    start = jnp.maximum(jnp.hypot(_width(p), along), shortest)
+    fv = jnp.ones_like(start)
+    fv = shared_force_velocity(of, given, start, stiffness(of, given, start, fv, jnp.zeros_like(start)))
+    error = _balance(of, given, start, fv)
+    slope = stiffness(of, given, start, fv, fiber_force(of, given, start, fv)).balance
+    # A parallel fibre without room starts at zero length; OpenSim divides by that, and leaves the fibre there.
+    rounds = jnp.where(start > 0, 0, 20)
+
+    def going_on(state: tuple[Array, ...]) -> Array:
+        _, error, _, _, _, rounds = state
+        return jnp.any((jnp.abs(error) > tolerance) & (rounds < 20))
+
+    def step(state: tuple[Array, ...]) -> tuple[Array, ...]:
+        length, error, slope, fv, part, rounds = state
+        busy = (jnp.abs(error) > tolerance) & (rounds < 20)
+        change = -part * error / slope
+        stuck = ~(jnp.abs(change) > TINY)
+        tried = jnp.maximum(jnp.where(stuck, length - jnp.sign(change) * nearly, length + change), shortest)
+        part = jnp.where(stuck, 0.0, part)
+        left = _balance(of, given, tried, fv)
+        better = busy & ((jnp.abs(left) < jnp.abs(error)) | (part <= nearly))
+        both = stiffness(of, given, tried, fv, fiber_force(of, given, tried, fv))
+        return (
+            jnp.where(better, tried, length),
+            jnp.where(better, left, error),
+            jnp.where(better, both.balance, slope),
+            jnp.where(better, shared_force_velocity(of, given, tried, both), fv),
+            jnp.where(better, 1.0, part / 2),
+            rounds + jnp.where(better, 1, 0),
+        )
+
+    found, error, _, fv, *_ = lax.while_loop(going_on, step, (start, error, slope, fv, jnp.ones_like(start), rounds))
+    return found, fv, (jnp.abs(error) < tolerance) & (found > 0)
+
+
+@functools.partial(jax.custom_jvp, nondiff_argnums=(0,))
+def _with_derivatives(of: ThelenShape, given: Given, fiber_length: Vector, fv: Vector) -> tuple[Vector, Vector]:
+    """Both unknowns, with the derivatives that their two equations imply (cf. `equilibrium.with_derivatives`)."""
+    return fiber_length, fv
+
+
+@_with_derivatives.defjvp
+def _implicit(of: ThelenShape, primals: tuple[Given, Vector, Vector], tangents: tuple[Given, Vector, Vector]):
+    def equations(given: Given, x: Vector, y: Vector) -> tuple[Vector, Vector]:
+        both = stiffness(of, given, x, y, fiber_force(of, given, x, y))
+        return _balance(of, given, x, y), y - shared_force_velocity(of, given, x, both)
+
+    given = primals[0]
+    x, y = _with_derivatives(of, *primals)
+    one, zero = jnp.ones_like(x), jnp.zeros_like(x)
+    r, s = jax.jvp(lambda g: equations(g, x, y), (given,), (tangents[0],))[1]
+    rx, sx = jax.jvp(lambda x, y: equations(given, x, y), (x, y), (one, zero))[1]
+    ry, sy = jax.jvp(lambda x, y: equations(given, x, y), (x, y), (zero, one))[1]
+    determinant = rx * sy - ry * sx
+    determinant = jnp.where(determinant == 0, jnp.inf, determinant)
+    return (x, y), (-(r * sy - ry * s) / determinant, -(rx * s - r * sx) / determinant)
