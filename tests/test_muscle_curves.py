@@ -115,7 +115,9 @@ def test_curves_and_two_derivatives_are_continuous(name: str, shape: dict[str, f
 
 
 def test_muscles_may_have_curves_of_their_own():
-    plain, other = (passive_force_length(numbers("FiberForceLengthCurve", s)) for s in ({}, OTHERS["FiberForceLengthCurve"]))
+    plain, other = (
+        passive_force_length(numbers("FiberForceLengthCurve", s)) for s in ({}, OTHERS["FiberForceLengthCurve"])
+    )
     x = jnp.array([0.8, 1.3, 1.3, 1.9])
     together = look_up(tabulate([plain, plain, other, other]), x)
     np.testing.assert_allclose(together[:2], value(plain, x[:2]), rtol=1e-15)

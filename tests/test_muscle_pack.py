@@ -97,7 +97,9 @@ def test_everything_at_given_fiber_lengths(path: Path):
     for key, theirs in n.theirs.items():
         ours = getattr(n.given_fiber, key)
         known = n.ok & np.isfinite(theirs)
-        known &= np.abs(n.theirs["norm_fiber_velocity"]) < 1e3  # beyond: DGF's inverse curve, a hyperbolic sine, explodes
+        known &= (
+            np.abs(n.theirs["norm_fiber_velocity"]) < 1e3
+        )  # beyond: DGF's inverse curve, a hyperbolic sine, explodes
         scale = strength if "force" in key else np.maximum(1.0, np.abs(theirs))
         gap = np.where(known, np.abs(ours - np.where(known, theirs, 0.0)) / scale, 0.0)
         assert gap.max() < 1e-8, f"{key}: {gap.max():.1e} at {np.unravel_index(gap.argmax(), gap.shape)}"
@@ -141,7 +143,9 @@ def test_implicit_and_explicit_forms_agree(path: Path):
     n = numbers(path)
     kind, strength = kinds(n.model), np.asarray(n.model.muscles.max_isometric_force)
     moving = np.abs(n.theirs["norm_fiber_velocity"]) < 10
-    moving &= (kind != DE_GROOTE_FREGLY) | (np.asarray(n.model.muscles.fiber_damping) == 0)  # its explicit form has none
+    moving &= (kind != DE_GROOTE_FREGLY) | (
+        np.asarray(n.model.muscles.fiber_damping) == 0
+    )  # its explicit form has none
     moving &= n.given_fiber.fiber_velocity != 0  # clamped, or at rest
     moving &= (kind != THELEN) | (n.given_fiber.active_fiber_force > 0)  # f_V is not below zero
     moving &= (kind != SCHUTTE) | (n.given_fiber.fiber_force > n.given_fiber.passive_fiber_force)

@@ -403,7 +403,6 @@ def test_muscle_with_another_kind_of_path(tmp_path: Path):
     assert fitted.path.points == []
     assert [node.tag for node in fitted.properties] == ["FunctionBasedPath", "active_force_width_scale"]
     assert unread(description) == {
-        ("force", "DeGrooteFregly2016Muscle", "fitted"),
         ("force", "FunctionBasedPath", "fitted"),
         ("unknown", "wobble", "fitted"),
     }

@@ -20,7 +20,7 @@ from myograd.model.description import (
     PathPoint,
     PathWrap,
 )
-from myograd.model.muscle_properties import NUMBERS, SPLINE_CURVES, problem
+from myograd.model.muscle_properties import SPLINE_CURVES, problem
 
 METHODS = ("hybrid", "midpoint", "axial")
 
@@ -34,8 +34,6 @@ def read_muscle(source: Source, node: Node) -> Muscle:
     muscle.tendon_slack_length = fields.number("tendon_slack_length", 0.2)
     muscle.pennation_angle = fields.number("pennation_angle_at_optimal", 0.0)
     muscle.max_contraction_velocity = fields.number("max_contraction_velocity", 10.0)
-    if node.tag not in NUMBERS:
-        source.note("force", node, "the contraction of this class of muscle is not computed; its path is")
     path = fields.take_object("path", PATHS)
     if path is None or path.tag == "path":
         raise fields.error("has no path; a path has at least two points", path)
@@ -58,9 +56,11 @@ def read_muscle(source: Source, node: Node) -> Muscle:
             muscle.properties.append(known)
     fields.close()
     try:
-        problem(muscle)  # a number that cannot be read is an error here; one that makes no sense, when it is used
+        reason = problem(muscle)
     except ModelError as error:
         raise fields.error(str(error).removeprefix(f"{muscle.kind} {muscle.name!r}: ")) from None
+    if reason:  # its path is as good as any; only its contraction is not computed
+        source.note("force", node, reason)
     return muscle
 
 

@@ -23,6 +23,7 @@ def compile_muscles(muscles: list[d.Muscle]) -> tuple[MuscleValues, MuscleKinds]
     problems = [properties.problem(muscle) for muscle in muscles]
     sound = [muscle.kind in properties.NUMBERS for muscle in muscles]
     kinds = MuscleKinds(
+        name=tuple(muscle.name for muscle in muscles),
         kind=tuple(muscle.kind for muscle in muscles),
         problem=tuple(problems),
         rigid_tendon=tuple(

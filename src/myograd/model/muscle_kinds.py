@@ -13,6 +13,7 @@ from .structure import Hashed
 class MuscleKinds(Hashed):
     """What does not change under identification, one entry per muscle."""
 
+    name: tuple[str, ...]
     kind: tuple[str, ...]  # OpenSim's class
     problem: tuple[str, ...]  # why its contraction cannot be computed, or ""
     rigid_tendon: tuple[bool, ...]

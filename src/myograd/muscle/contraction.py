@@ -71,12 +71,23 @@ def grouped(kinds: MuscleKinds) -> Groups:
         else:
             places.setdefault((kind, CLASSES[kind].variant(kinds, m)), []).append(m)
     groups = tuple(
-        Group(CLASSES[kind], CLASSES[kind].shape(kinds, muscles), np.array(muscles))
-        for (kind, _), muscles in places.items()
+        Group(CLASSES[kind], _shape(kinds, kind, muscles), np.array(muscles)) for (kind, _), muscles in places.items()
     )
     sequence = [m for muscles in places.values() for m in muscles] + left_out
     order = np.argsort(sequence)
     return Groups(groups, None if sequence == sorted(sequence) else order, len(left_out))
+
+
+def _shape(kinds: MuscleKinds, kind: str, muscles: list[int]) -> Any:
+    try:
+        return CLASSES[kind].shape(kinds, muscles)
+    except ModelError:
+        for m in muscles:  # which one is it?
+            try:
+                CLASSES[kind].shape(kinds, [m])
+            except ModelError as error:
+                raise ModelError(f"{kind} {kinds.name[m]!r}: {error}") from None
+        raise
 
 
 def _each(model: Model, compute: Callable[..., Any], *columns: Vector) -> Any:
