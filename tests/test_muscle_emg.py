@@ -132,7 +132,7 @@ def test_any_free_numbers_give_a_stable_filter():
 def test_unusable_filters_are_refused():
     with pytest.raises(ModelError, match="stable filter"):
         emg_to_excitation(np.ones(10), 0.001, 0.0, -1.0, 0.2)
-    with pytest.raises(ModelError, match="delay is -0.1 s"):
+    with pytest.raises(ModelError, match=r"delay is -0\.1 s"):
         emg_to_excitation(np.ones(10), 0.001, -0.1, 0.0, 0.2)
     with pytest.raises(ModelError, match="not finite in row 3"):
         emg_to_excitation(np.array([0, 0, 0, np.nan]), 0.001, 0.0, 0.0, 0.2)

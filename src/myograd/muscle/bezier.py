@@ -47,7 +47,7 @@ class BezierCurve:
         knots = self.knots
         corner = np.clip(np.searchsorted(knots, x, side="right") - 1, 0, len(self.x) - 1)
         px, py = self.x[corner].T, self.y[corner].T
-        s = _solve(px, np.clip(x, knots[0], knots[-1]))
+        s = np.where(x <= knots[corner], 0.0, _solve(px, np.clip(x, knots[0], knots[-1])))
         value, dx, dy = _value(py, s), _slope(px, s), _slope(py, s)
         slope = dy / dx
         curvature = (_curvature(py, s) - slope * _curvature(px, s)) / dx**2

@@ -11,6 +11,8 @@ import jax.numpy as jnp
 from jax import lax
 from jaxtyping import Array, Float
 
+from ..geometry.spatial import settled
+
 Vector = Float[Array, " m"]
 Residual = Callable[[Any, Vector], Vector]
 """Of everything that the equation depends on, and of the unknown. Muscles do not mix."""
@@ -31,13 +33,16 @@ def bracketed_root(residual: Residual, given: Any, low: Vector, high: Vector, st
         above = value > 0
         low, high = jnp.where(above, low, x), jnp.where(above, x, high)
         newton = x - value / slope
-        inside = (newton > low) & (newton < high)  # false for a step that is not a number
-        after = jnp.where(value == 0, x, jnp.where(inside, newton, (low + high) / 2))
+        rounding = 1e-14 * jnp.abs(x)
+        inside = (newton >= low - rounding) & (newton <= high + rounding)  # false for a step that is not a number
+        after = jnp.where(inside, jnp.clip(newton, low, high), (low + high) / 2)
+        # Settled, or the compiler may work it out once for the state and once, rounded otherwise, for the distance.
+        after = settled(after)
         return low, high, after, jnp.abs(after - x), count + 1
 
     def going_on(state: tuple[Array, ...]) -> Array:
         _, _, x, moved, count = state
-        return (count < MOST_STEPS) & jnp.any(moved > 2e-16 * jnp.abs(x) + 1e-300)
+        return (count < MOST_STEPS) & jnp.any(moved > 1e-15 * jnp.abs(x) + 1e-300)
 
     state = (low, high, jnp.clip(start, low, high), jnp.full_like(low, jnp.inf), jnp.array(0))
     root = lax.while_loop(going_on, step, state)[2]

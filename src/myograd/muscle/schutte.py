@@ -17,6 +17,7 @@ from jax import lax
 from jaxtyping import Array
 
 from ..geometry.piecewise import PiecewisePolynomials
+from ..geometry.spatial import settled
 from ..model.model import MuscleValues
 from ..model.muscle_kinds import MuscleKinds
 from .equilibrium import with_derivatives
@@ -222,7 +223,7 @@ def _opensim_iteration(of: Shape, given: Given) -> Vector:
 
     def step(state: tuple[Array, ...]) -> tuple[Array, ...]:
         fiber_length, cos, tendon, before, error_before, count, done = state
-        error, fal, fpl, ft = forces(fiber_length, cos, tendon)
+        error, fal, fpl, ft = settled(forces(fiber_length, cos, tendon))  # what is decided, is decided once
         done = done | (jnp.abs(error) <= CLOSE_ENOUGH)
         error_before = jnp.where(count == 0, error, error_before)
         pull = activation * jnp.maximum(fal, 0.0) + jnp.maximum(fpl, 0.0)

@@ -18,6 +18,7 @@ import numpy as np
 from jax import lax
 from jaxtyping import Array
 
+from ..geometry.spatial import settled
 from ..model.model import MuscleValues
 from ..model.muscle_kinds import MuscleKinds
 from .equilibrium import bracketed_root
@@ -27,6 +28,7 @@ TOE_FORCE, TOE_SHAPE = 0.33, 3.0
 # Strain at the end of the toe and slope beyond it, such that toe and line meet with one slope (per strain at unit force).
 TOE_STRAIN = 99 * np.exp(3) / (166 * np.exp(3) - 67)
 LINE_SLOPE = 0.67 / (1 - TOE_STRAIN)
+MOST_STEPS = 20 * 30  # of OpenSim's iteration: 20 rounds with up to 27 halvings each
 LEAST_ACTIVE = 1e-12  # what a f_L counts as at least: finite velocities at any length
 
 
@@ -231,7 +233,7 @@ def shared_force_velocity(of: ThelenShape, given: Given, fiber_length: Vector, o
     p, length, speed, a = given
     fiber = _fiber(p, of, fiber_length)
     together = of_both.fiber + of_both.tendon
-    taut = (length - fiber.along_tendon > p.tendon_slack_length) & (jnp.abs(together) * p.max_isometric_force > TINY)
+    taut = (length - fiber.along_tendon > p.tendon_slack_length) & (jnp.abs(together) > TINY)
     share = jnp.where(taut, of_both.tendon / jnp.where(taut, together, 1.0), 0.0)
     v = share * speed * fiber.cos / (p.max_contraction_velocity * p.optimal_fiber_length)
     return force_velocity(of, a, v)
@@ -269,8 +271,8 @@ def _opensim_iteration(of: ThelenShape, given: Given) -> tuple[Vector, Vector, A
     A round is a Newton step of the fibre length at constant f_V, halved until the balance improves, and then a new f_V.
     """
     p, length, *_ = given
-    shortest, strength = shortest_fiber(p, of), p.max_isometric_force
-    tolerance = jnp.maximum(1e-8, 10 * TINY / jnp.maximum(strength, TINY))
+    shortest = shortest_fiber(p, of)
+    tolerance = 1e-8
     nearly = np.sqrt(np.finfo(float).eps)
     along = jnp.maximum(length - 1.01 * p.tendon_slack_length, 0.0)
     start = jnp.maximum(jnp.hypot(_width(p), along), shortest)
@@ -282,11 +284,11 @@ def _opensim_iteration(of: ThelenShape, given: Given) -> tuple[Vector, Vector, A
     rounds = jnp.where(start > 0, 0, 20)
 
     def going_on(state: tuple[Array, ...]) -> Array:
-        _, error, _, _, _, rounds = state
-        return jnp.any((jnp.abs(error) > tolerance) & (rounds < 20))
+        _, error, _, _, _, rounds, count = state
+        return jnp.any((jnp.abs(error) > tolerance) & (rounds < 20)) & (count < MOST_STEPS)
 
     def step(state: tuple[Array, ...]) -> tuple[Array, ...]:
-        length, error, slope, fv, part, rounds = state
+        length, error, slope, fv, part, rounds, count = state
         busy = (jnp.abs(error) > tolerance) & (rounds < 20)
         change = -part * error / slope
         stuck = ~(jnp.abs(change) > TINY)
@@ -294,6 +296,8 @@ def _opensim_iteration(of: ThelenShape, given: Given) -> tuple[Vector, Vector, A
         part = jnp.where(stuck, 0.0, part)
         left = _balance(of, given, tried, fv)
         better = busy & ((jnp.abs(left) < jnp.abs(error)) | (part <= nearly))
+        # Settled: worked out anew for each use and rounded otherwise, one decision could become two that differ.
+        tried, part, left, better = settled((tried, part, left, better))
         both = stiffness(of, given, tried, fv, fiber_force(of, given, tried, fv))
         return (
             jnp.where(better, tried, length),
@@ -302,9 +306,11 @@ def _opensim_iteration(of: ThelenShape, given: Given) -> tuple[Vector, Vector, A
             jnp.where(better, shared_force_velocity(of, given, tried, both), fv),
             jnp.where(better, 1.0, part / 2),
             rounds + jnp.where(better, 1, 0),
+            count + 1,
         )
 
-    found, error, _, fv, *_ = lax.while_loop(going_on, step, (start, error, slope, fv, jnp.ones_like(start), rounds))
+    first = (start, error, slope, fv, jnp.ones_like(start), rounds, jnp.array(0))
+    found, error, _, fv, *_ = lax.while_loop(going_on, step, first)
     return found, fv, (jnp.abs(error) < tolerance) & (found > 0)
 
 
