@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from pathlib import Path
+from typing import Any
 
 from myograd.files.osim_write import write_osim
 from myograd.model.description import (
@@ -19,9 +20,7 @@ from myograd.model.description import Path as MusclePath
 from myograd.model.muscle_properties import DE_GROOTE_FREGLY, MILLARD, RIGID, SCHUTTE, THELEN
 
 
-def _muscle(
-    kind: str, name: str, pennation: float = 0.2, curves: dict | None = None, **numbers: float | str | dict
-) -> Muscle:
+def _muscle(kind: str, name: str, pennation: float = 0.2, curves: dict | None = None, **numbers: Any) -> Muscle:
     """Its path is as long as the slide is out."""
     properties = []
     for tag, value in numbers.items():
@@ -50,7 +49,7 @@ STIFF = {
     "norm_force_at_toe_end": 0.5,
     "curviness": 0.7,
 }
-SHAPES = {
+SHAPES: dict[str, Any] = {
     "ActiveForceLengthCurve": {
         "min_norm_active_fiber_length": 0.35,
         "max_norm_active_fiber_length": 1.7,

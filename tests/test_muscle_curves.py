@@ -162,8 +162,8 @@ THELEN = thelen.ThelenShape(*np.array([0.01, 0.995, 0.45, 0.6, 5.0, 0.25, 1.4, 0
 
 
 def test_thelens_force_velocity_relation_is_its_own_inverse():
-    v = np.linspace(-0.9, 1.5, 301)
-    for a, fal in ((1.0, 1.0), (0.2, 0.7)):
+    v = jnp.linspace(-0.9, 1.5, 301)
+    for a, fal in ((jnp.array(1.0), jnp.array(1.0)), (jnp.array(0.2), jnp.array(0.7))):
         fv = thelen.force_velocity(THELEN, a, v)
         shortening = np.asarray(fv) > 0  # zero from the fastest shortening on
         assert shortening.any()
@@ -173,7 +173,7 @@ def test_thelens_force_velocity_relation_is_its_own_inverse():
 
 
 def test_de_groote_and_freglys_inverses():
-    x = np.linspace(-1.2, 1.2, 101)
+    x = jnp.linspace(-1.2, 1.2, 101)
     np.testing.assert_allclose(degroote_fregly.velocity(degroote_fregly.force_velocity(x)), x, rtol=0, atol=1e-13)
 
 

@@ -97,13 +97,12 @@ def test_everything_at_given_fiber_lengths(path: Path):
     for key, theirs in n.theirs.items():
         ours = getattr(n.given_fiber, key)
         known = n.ok & np.isfinite(theirs)
-        known &= (
-            np.abs(n.theirs["norm_fiber_velocity"]) < 1e3
-        )  # beyond: DGF's inverse curve, a hyperbolic sine, explodes
+        # Of De Groote and Fregly's inverse curve, a hyperbolic sine, the last digits are lost at absurd velocities.
+        known &= (kinds(n.model) != DE_GROOTE_FREGLY) | (np.abs(n.theirs["norm_fiber_velocity"]) < 1e3)
         scale = strength if "force" in key else np.maximum(1.0, np.abs(theirs))
         gap = np.where(known, np.abs(ours - np.where(known, theirs, 0.0)) / scale, 0.0)
         assert gap.max() < 1e-8, f"{key}: {gap.max():.1e} at {np.unravel_index(gap.argmax(), gap.shape)}"
-        checked += known.any()
+        checked += known.any(axis=(0, 1)).all()  # for every muscle
     assert checked >= 10
 
 
@@ -142,7 +141,7 @@ def test_implicit_and_explicit_forms_agree(path: Path):
     """At the fibre velocity that the explicit form gives, the implicit one is in balance."""
     n = numbers(path)
     kind, strength = kinds(n.model), np.asarray(n.model.muscles.max_isometric_force)
-    moving = np.abs(n.theirs["norm_fiber_velocity"]) < 10
+    moving = np.abs(n.given_fiber.fiber_velocity) < 100 * np.asarray(n.model.muscles.optimal_fiber_length)
     moving &= (kind != DE_GROOTE_FREGLY) | (
         np.asarray(n.model.muscles.fiber_damping) == 0
     )  # its explicit form has none
@@ -151,7 +150,7 @@ def test_implicit_and_explicit_forms_agree(path: Path):
     moving &= (kind != SCHUTTE) | (n.given_fiber.fiber_force > n.given_fiber.passive_fiber_force)
     gap = np.where(moving & n.ok, np.abs(n.imbalance) / strength, 0.0)
     assert gap.max() < 1e-9
-    if not set(kind) <= {SCHUTTE, DE_GROOTE_FREGLY}:
+    if DE_GROOTE_FREGLY not in kind:
         assert (moving & n.ok).mean() > 0.2
 
 

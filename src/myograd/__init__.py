@@ -27,6 +27,7 @@ _PLACES = {
     "muscle.contraction": "activation_derivative muscle_dynamics muscle_equilibrium muscle_force_balance",
     "muscle.activation": "activation_rate integrate_activation",
     "muscle.state": "MuscleState",
+    "muscle.emg": "ExcitationFilter emg_envelope emg_to_excitation",
     "files.models": "load_model save_model",
     "model.compile": "compile_model",
     "model.model": "Model",

@@ -55,7 +55,7 @@ def smoothed_activation_rate(
 
 
 def integrate_activation(
-    excitation: Float[Array, "t *m"],
+    excitation: Float[Array, "t *m"] | np.ndarray,
     step: float,
     activation_time: Float[Array, "*m"] | float = 0.010,
     deactivation_time: Float[Array, "*m"] | float = 0.040,

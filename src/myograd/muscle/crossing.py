@@ -48,7 +48,9 @@ def cells(curves: Sequence[BezierCurve]) -> Cells:
     ends = quintics.sum(axis=2).reshape(len(distinct), count, 2)[:, -1:]
     nodes = np.concatenate([starts, ends], axis=1)[which]
     slopes = np.array([curve.slopes for curve in distinct])[which]
-    return Cells(nodes[:, :, 0].T, nodes[:, :, 1].T, which * count, quintics.reshape(-1, 12), slopes.T)
+    return Cells(
+        nodes[:, :, 0].T, nodes[:, :, 1].T, (which * count).astype(np.int32), quintics.reshape(-1, 12), slopes.T
+    )
 
 
 def _part(corners: np.ndarray, cell: int) -> list[float]:
@@ -65,7 +67,7 @@ def crossing(curve: Cells, gain: Vector, damping: Vector, force: Vector) -> tupl
     """
     at_nodes = gain * curve.y + damping * curve.x
     count = curve.x.shape[0] - 1
-    cell = curve.curve + jnp.clip(jnp.sum(jnp.where(at_nodes <= force, 1, 0), axis=0) - 1, 0, count - 1)
+    cell = curve.curve + jnp.clip(jnp.sum((at_nodes <= force).astype(jnp.int32), axis=0) - 1, 0, count - 1)
     c = jnp.moveaxis(jnp.asarray(curve.quintics).at[cell].get(mode="promise_in_bounds"), -1, 0)
     x, y = c[:6], c[6:]
     p = gain * y + damping * x

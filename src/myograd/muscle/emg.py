@@ -119,13 +119,13 @@ class ExcitationFilter(eqx.Module):
 
 
 def emg_to_excitation(
-    envelope: Float[Array, "t *m"],
+    envelope: Float[Array, "t *m"] | np.ndarray,
     step: float,
     delay: Float[Array, ""] | float,
     c1: Float[Array, ""] | float,
     c2: Float[Array, ""] | float,
 ) -> Float[Array, "t *m"]:
-    """Excitation at the samples of an envelope recorded every `step` seconds (Eqs. 19-21).
+    """[t, *m] Excitation at the samples of an envelope recorded every `step` seconds (Eqs. 19-21).
 
         u(t) = alpha e(t - delay) - beta1 u(t - 1) - beta2 u(t - 2),
         alpha = 1 + beta1 + beta2,  beta1 = c1 + c2,  beta2 = c1 c2,  |c1|, |c2| < 1
@@ -133,7 +133,6 @@ def emg_to_excitation(
     Between samples the envelope is linear, so that the delay [s] may be any and has a derivative. Before the recording the
     envelope was what it is at its start, and the filter at rest.
     """
-    envelope = jnp.asarray(envelope)
     if not isinstance(envelope, Tracer) and not np.isfinite(np.asarray(envelope)).all():
         row = int(np.argwhere(~np.isfinite(np.asarray(envelope)))[0][0])
         raise ModelError(f"emg_to_excitation: the envelope is not finite in row {row}; fill the gap first")
@@ -145,6 +144,7 @@ def emg_to_excitation(
         raise ModelError(
             f"emg_to_excitation: c1 and c2 are {c1:g} and {c2:g}; a stable filter has them between -1 and 1"
         )
+    envelope = jnp.asarray(envelope)
     samples = jnp.asarray(delay, envelope.dtype) / step
     whole = jnp.floor(samples)
     gamma = 1 - (samples - whole)

@@ -16,6 +16,7 @@ from ..geometry.spatial import settled
 Vector = Float[Array, " m"]
 Residual = Callable[[Any, Vector], Vector]
 """Of everything that the equation depends on, and of the unknown. Muscles do not mix."""
+CLOSE = 1e-12  # relative step after which Newton's method has reached rounding
 MOST_STEPS = 100
 
 
@@ -26,6 +27,7 @@ def bracketed_root(residual: Residual, given: Any, low: Vector, high: Vector, st
     Has no derivatives of its own: see `with_derivatives`.
     """
     given, low, high, start = lax.stop_gradient((given, low, high, start))
+    high = jnp.where(residual(given, low) >= 0, low, high)
 
     def step(state: tuple[Array, ...]) -> tuple[Array, ...]:
         low, high, x, _, count = state
@@ -42,11 +44,10 @@ def bracketed_root(residual: Residual, given: Any, low: Vector, high: Vector, st
 
     def going_on(state: tuple[Array, ...]) -> Array:
         _, _, x, moved, count = state
-        return (count < MOST_STEPS) & jnp.any(moved > 1e-15 * jnp.abs(x) + 1e-300)
+        return (count < MOST_STEPS) & jnp.any(moved > CLOSE * jnp.abs(x))
 
     state = (low, high, jnp.clip(start, low, high), jnp.full_like(low, jnp.inf), jnp.array(0))
-    root = lax.while_loop(going_on, step, state)[2]
-    return jnp.where(residual(given, low) >= 0, low, root)
+    return lax.while_loop(going_on, step, state)[2]
 
 
 @functools.partial(jax.custom_jvp, nondiff_argnums=(0,))

@@ -9,6 +9,7 @@ but does not give their constants: the defaults are those usual with this model 
 from __future__ import annotations
 
 import jax.numpy as jnp
+import numpy as np
 from jax import lax
 from jaxtyping import Array, Float
 
@@ -37,7 +38,7 @@ def hill_force_velocity(
 
 
 def first_order_activation(
-    excitation: Float[Array, "t *m"],
+    excitation: Float[Array, "t *m"] | np.ndarray,
     step: float,
     activation_time: float = 0.010,
     deactivation_time: float = 0.040,
@@ -62,7 +63,7 @@ def first_order_activation(
 
 
 def stroeve_tension(
-    activation: Vector, norm_length: Vector, norm_velocity: Vector, max_isometric_force: Vector | float
+    activation: Vector | float, norm_length: Vector, norm_velocity: Vector, max_isometric_force: Vector | float
 ) -> Vector:
     """Tension [N] (A1), positive."""
     return activation * gaussian_force_length(norm_length) * hill_force_velocity(norm_velocity) * max_isometric_force

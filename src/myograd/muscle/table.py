@@ -29,10 +29,8 @@ class CurveTable(NamedTuple):
 
     knots: np.ndarray  # [c + 1, muscles or 1]
     curve: np.ndarray  # [muscles or 1] which of the curves, times the number of regions
-    start: np.ndarray  # [curves * regions] x of the first row
     per_width: np.ndarray  # [curves * regions] rows per unit of x
-    first: np.ndarray  # [curves * regions] row
-    last: np.ndarray  # [curves * regions] row
+    offset: np.ndarray  # [curves * regions] the row of x is the whole part of `offset + per_width x`
     rows: np.ndarray  # [rows, 7] x of the left end, and the coefficients of ascending powers from there
 
 
@@ -42,38 +40,30 @@ def tabulate(curves: Sequence[BezierCurve]) -> CurveTable:
     place = {id(curve): i for i, curve in enumerate(distinct)}
     which = np.array([place[id(curve)] for curve in curves], int)
     regions = [_regions(curve) for curve in distinct]
-    starts, widths, firsts, lasts, rows = [], [], [], [], []
+    widths, offsets, rows = [], [], []
     count = 0
     for x, width, table in (region for curve in regions for region in curve):
-        starts.append(x)
         widths.append(width)
-        firsts.append(count)
+        offsets.append(count - width * x)
         rows.append(table)
         count += len(table)
-        lasts.append(count - 1)
     knots = np.array([curve.knots for curve in distinct]).T
     if len(distinct) > 1:
         knots = knots[:, which]
     else:
         which = which[:1]
     return CurveTable(
-        knots,
-        which * (len(knots) + 1),
-        np.array(starts),
-        np.array(widths),
-        np.array(firsts),
-        np.array(lasts),
-        np.concatenate(rows),
+        knots, (which * (len(knots) + 1)).astype(np.int32), np.array(widths), np.array(offsets), np.concatenate(rows)
     )
 
 
 def look_up(table: CurveTable, x: Float[Array, " muscles"]) -> Float[Array, " muscles"]:
     """y at x, one of each per muscle."""
-    region = table.curve + jnp.sum(jnp.where(x >= table.knots, 1, 0), axis=0)
-    first, last = (jnp.asarray(bound)[region] for bound in (table.first, table.last))
-    steps = jnp.floor((x - jnp.asarray(table.start)[region]) * jnp.asarray(table.per_width)[region])
-    row = jnp.clip(first + steps.astype(first.dtype), first, last)
-    c = jnp.moveaxis(jnp.asarray(table.rows).at[row].get(mode="promise_in_bounds"), -1, 0)
+    region = table.curve + jnp.sum((x >= table.knots).astype(jnp.int32), axis=0)
+    per_width, offset = (jnp.asarray(of_region)[region] for of_region in (table.per_width, table.offset))
+    # Rounding may give the row before or after, across a knot too: rows meet C2, so that it does not matter.
+    row = jnp.floor(offset + per_width * x).astype(jnp.int32)
+    c = jnp.moveaxis(jnp.asarray(table.rows).at[row].get(mode="clip"), -1, 0)
     s = x - c[0]
     return ((((c[6] * s + c[5]) * s + c[4]) * s + c[3]) * s + c[2]) * s + c[1]
 

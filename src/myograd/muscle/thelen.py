@@ -28,7 +28,8 @@ TOE_FORCE, TOE_SHAPE = 0.33, 3.0
 # Strain at the end of the toe and slope beyond it, such that toe and line meet with one slope (per strain at unit force).
 TOE_STRAIN = 99 * np.exp(3) / (166 * np.exp(3) - 67)
 LINE_SLOPE = 0.67 / (1 - TOE_STRAIN)
-MOST_STEPS = 20 * 30  # of OpenSim's iteration: 20 rounds with up to 27 halvings each
+TOLERANCE, ROUNDS = 1e-8, 20  # of OpenSim's equilibrium
+MOST_STEPS = ROUNDS * 30  # a step is halved up to 27 times
 LEAST_ACTIVE = 1e-12  # what a f_L counts as at least: finite velocities at any length
 
 
@@ -183,66 +184,59 @@ def force_balance(
     """Fibre force along the tendon less tendon force, normalised: the implicit form."""
     a = jnp.clip(activation, of.minimum_activation, 1.0)
     v = fiber_velocity / (p.max_contraction_velocity * p.optimal_fiber_length)
-    fv = force_velocity(of, a, v)
-    return _balance(of, (p, length, v, a), fiber_length, fv)
+    return linear(of, (p, length, v, a), fiber_length, force_velocity(of, a, v)).balance
 
 
-def _balance(of: ThelenShape, given: Given, fiber_length: Vector, fv: Vector) -> Vector:
-    p, length, _, a = given
-    fiber = _fiber(p, of, fiber_length)
-    norm_length = fiber_length / p.optimal_fiber_length
-    pull = a * active_multiplier(of, norm_length) * fv + passive_multiplier(of, norm_length)
-    return pull * fiber.cos - tendon_multiplier(p, (length - fiber.along_tendon) / p.tendon_slack_length)
+class Linear(NamedTuple):
+    """The balance at a fibre length and f_V, and its slopes, normalised by the maximum isometric force."""
 
-
-class Stiffness(NamedTuple):
-    """Of a fibre at given f_V and fibre force, normalised by the maximum isometric force [1/m]."""
-
-    fiber: Vector
-    """along the tendon, per length along the tendon"""
-    tendon: Vector
     balance: Vector
-    """of `_balance`, per fibre length"""
+    slope: Vector
+    """of the balance per fibre length, at constant f_V [1/m]"""
+    fiber: Vector
+    """stiffness of the fibre along the tendon [1/m]"""
+    tendon: Vector
+    """stiffness of the tendon [1/m]"""
 
 
-def stiffness(of: ThelenShape, given: Given, fiber_length: Vector, fv: Vector, fiber_force: Vector) -> Stiffness:
+def linear(of: ThelenShape, given: Given, fiber_length: Vector, fv: Vector, pulling: bool = True) -> Linear:
+    """All at once, so that each exponential is worked out once. Not `pulling`: the slopes of a fibre without force, with
+    which OpenSim begins."""
     p, length, _, a = given
     fiber = _fiber(p, of, fiber_length)
-    norm_length = fiber_length / p.optimal_fiber_length
-    norm_tendon_length = (length - fiber.along_tendon) / p.tendon_slack_length
-    active, passive, tendon = (
-        jax.jvp(curve, (x,), (jnp.ones_like(x),))[1]
-        for curve, x in (
-            (lambda x: active_multiplier(of, x), norm_length),
-            (lambda x: passive_multiplier(of, x), norm_length),
-            (lambda x: tendon_multiplier(p, x), norm_tendon_length),
-        )
-    )
+    x = fiber_length / p.optimal_fiber_length
+    fal = active_multiplier(of, x)
+    fal_slope = -2 * (x - 1) / of.active_shape * fal
+    growth = of.passive_shape / of.passive_strain
+    stretched = jnp.exp(growth * jnp.maximum(x - 1, 0.0))
+    fpl = (stretched - 1) / jnp.expm1(of.passive_shape)
+    fpl_slope = jnp.where(x > 1, growth * stretched / jnp.expm1(of.passive_shape), 0.0)
+    z = ((length - fiber.along_tendon) / p.tendon_slack_length - 1) / p.tendon_strain_at_one_norm_force
+    toe = jnp.exp(TOE_SHAPE / TOE_STRAIN * jnp.clip(z, 0.0, TOE_STRAIN))
+    scale = TOE_FORCE / np.expm1(TOE_SHAPE)
+    ft = scale * (toe - 1) + LINE_SLOPE * jnp.maximum(z - TOE_STRAIN, 0.0)
+    ft_slope = jnp.where(z > TOE_STRAIN, LINE_SLOPE, jnp.where(z > 0, scale * TOE_SHAPE / TOE_STRAIN * toe, 0.0))
+    tendon = ft_slope / (p.tendon_strain_at_one_norm_force * p.tendon_slack_length)
     some_length = jnp.maximum(fiber_length, TINY)
     upright = _width(p) / some_length
     cos_slope = upright**2 / (some_length * jnp.sqrt(1 - upright**2))
-    along_tendon = (a * fv * active + passive) / p.optimal_fiber_length * fiber.cos + fiber_force * cos_slope
-    tendon = tendon / p.tendon_slack_length
-    shortens_tendon = fiber.cos + fiber_length * cos_slope
-    return Stiffness(along_tendon * fiber.cos, tendon, along_tendon + tendon * shortens_tendon)
+    force = a * fal * fv + fpl
+    along_tendon = (a * fv * fal_slope + fpl_slope) / p.optimal_fiber_length * fiber.cos
+    along_tendon = along_tendon + cos_slope * force if pulling else along_tendon
+    slope = along_tendon + tendon * (fiber.cos + fiber_length * cos_slope)
+    return Linear(force * fiber.cos - ft, slope, along_tendon * fiber.cos, tendon)
 
 
-def shared_force_velocity(of: ThelenShape, given: Given, fiber_length: Vector, of_both: Stiffness) -> Vector:
+def shared_force_velocity(of: ThelenShape, given: Given, fiber_length: Vector, at: Linear) -> Vector:
     """f_V of a fibre that takes the share of the path's speed which its stiffness leaves to it: a taut tendon takes
     K / (K + K_T), a slack one everything. This is how OpenSim starts this class where the path moves."""
-    p, length, speed, a = given
+    p, _, speed, a = given
     fiber = _fiber(p, of, fiber_length)
-    together = of_both.fiber + of_both.tendon
-    taut = (length - fiber.along_tendon > p.tendon_slack_length) & (jnp.abs(together) > TINY)
-    share = jnp.where(taut, of_both.tendon / jnp.where(taut, together, 1.0), 0.0)
+    together = at.fiber + at.tendon
+    taut = (at.tendon > 0) & (jnp.abs(together) > TINY)
+    share = jnp.where(taut, at.tendon / jnp.where(taut, together, 1.0), 0.0)
     v = share * speed * fiber.cos / (p.max_contraction_velocity * p.optimal_fiber_length)
     return force_velocity(of, a, v)
-
-
-def fiber_force(of: ThelenShape, given: Given, fiber_length: Vector, fv: Vector) -> Vector:
-    p, _, _, a = given
-    norm_length = fiber_length / p.optimal_fiber_length
-    return a * active_multiplier(of, norm_length) * fv + passive_multiplier(of, norm_length)
 
 
 def equilibrium(p: MuscleValues, of: ThelenShape, length: Vector, speed: Vector, activation: Vector) -> Vector:
@@ -257,12 +251,26 @@ def equilibrium(p: MuscleValues, of: ThelenShape, length: Vector, speed: Vector,
     shortest = shortest_fiber(p, of)
     low = lax.stop_gradient(shortest)
     one = jnp.ones_like(low)
-    slack = jnp.hypot(_width(p), jnp.maximum(length - p.tendon_slack_length, 0.0))
-    at_rest = bracketed_root(lambda given, x: _balance(of, given, x, one), given, low, jnp.maximum(slack, low), found)
+    slack = jnp.maximum(jnp.hypot(_width(p), jnp.maximum(length - p.tendon_slack_length, 0.0)), low)
+    # Nothing to look for where the iteration has ended well.
+    least, most = jnp.where(converged, found, low), jnp.where(converged, found, slack)
+    at_rest = bracketed_root(lambda given, x: linear(of, given, x, one).balance, given, least, most, found)
     at_bound = (~converged & (found <= low)) | (~converged & (at_rest <= low))
     moving = jnp.where(converged, found, jnp.maximum(at_rest, low))
     solved, _ = _with_derivatives(of, given, moving, jnp.where(converged, fv, one))
     return jnp.where(at_bound, shortest, solved)
+
+
+class Search(NamedTuple):
+    """Where OpenSim's iteration is: one entry per muscle."""
+
+    fiber_length: Vector
+    balance: Vector
+    slope: Vector
+    fv: Vector
+    part: Vector  # of a Newton step that is tried next
+    rounds: Array
+    steps: Array
 
 
 def _opensim_iteration(of: ThelenShape, given: Given) -> tuple[Vector, Vector, Array]:
@@ -272,46 +280,71 @@ def _opensim_iteration(of: ThelenShape, given: Given) -> tuple[Vector, Vector, A
     """
     p, length, *_ = given
     shortest = shortest_fiber(p, of)
-    tolerance = 1e-8
-    nearly = np.sqrt(np.finfo(float).eps)
     along = jnp.maximum(length - 1.01 * p.tendon_slack_length, 0.0)
     start = jnp.maximum(jnp.hypot(_width(p), along), shortest)
+    # A parallel fibre without room starts at zero length; OpenSim divides by that, and leaves the fibre there. A tendon that
+    # even the shortest fibre leaves slack cannot balance any.
+    hopeless = (start <= 0) | (length - _fiber(p, of, shortest).along_tendon <= p.tendon_slack_length)
+    start = jnp.where(hopeless, shortest, start)
     fv = jnp.ones_like(start)
-    fv = shared_force_velocity(of, given, start, stiffness(of, given, start, fv, jnp.zeros_like(start)))
-    error = _balance(of, given, start, fv)
-    slope = stiffness(of, given, start, fv, fiber_force(of, given, start, fv)).balance
-    # A parallel fibre without room starts at zero length; OpenSim divides by that, and leaves the fibre there.
-    rounds = jnp.where(start > 0, 0, 20)
+    fv = shared_force_velocity(of, given, start, linear(of, given, start, fv, pulling=False))
+    at = linear(of, given, start, fv)
+    none = jnp.zeros(start.shape, int)
+    search = Search(start, at.balance, at.slope, fv, jnp.ones_like(start), jnp.where(hopeless, ROUNDS, 0), none)
+    # Most muscles take a few steps, a few take many: those go on by themselves.
+    search = _go_on(of, given, search, 10)
+    for most, share in ((60, 8), (MOST_STEPS, 40)):
+        search = _go_on_with_some(of, given, search, most, max(2, len(shortest) // share))
+    return search.fiber_length, search.fv, (jnp.abs(search.balance) < TOLERANCE) & ~hopeless
 
-    def going_on(state: tuple[Array, ...]) -> Array:
-        _, error, _, _, _, rounds, count = state
-        return jnp.any((jnp.abs(error) > tolerance) & (rounds < 20)) & (count < MOST_STEPS)
 
-    def step(state: tuple[Array, ...]) -> tuple[Array, ...]:
-        length, error, slope, fv, part, rounds, count = state
-        busy = (jnp.abs(error) > tolerance) & (rounds < 20)
-        change = -part * error / slope
+def _busy(search: Search, most: int) -> Array:
+    return (jnp.abs(search.balance) > TOLERANCE) & (search.rounds < ROUNDS) & (search.steps < most)
+
+
+def _go_on(of: ThelenShape, given: Given, search: Search, most: int) -> Search:
+    """Until every muscle is done or has taken as many steps."""
+    shortest = shortest_fiber(given[0], of)
+    nearly = np.sqrt(np.finfo(float).eps)
+
+    def step(now: Search) -> Search:
+        busy = _busy(now, most)
+        change = -now.part * now.balance / now.slope
         stuck = ~(jnp.abs(change) > TINY)
-        tried = jnp.maximum(jnp.where(stuck, length - jnp.sign(change) * nearly, length + change), shortest)
-        part = jnp.where(stuck, 0.0, part)
-        left = _balance(of, given, tried, fv)
-        better = busy & ((jnp.abs(left) < jnp.abs(error)) | (part <= nearly))
+        moved = jnp.where(stuck, now.fiber_length - jnp.sign(change) * nearly, now.fiber_length + change)
+        tried = jnp.maximum(moved, shortest)
+        part = jnp.where(stuck, 0.0, now.part)
+        at = linear(of, given, tried, now.fv)
+        held = (tried == now.fiber_length) & (jnp.abs(change) > 1e-5)  # by its bound, and would be after every halving
+        better = busy & ((jnp.abs(at.balance) < jnp.abs(now.balance)) | (part <= nearly) | held)
+        fv = shared_force_velocity(of, given, tried, at)
         # Settled: worked out anew for each use and rounded otherwise, one decision could become two that differ.
-        tried, part, left, better = settled((tried, part, left, better))
-        both = stiffness(of, given, tried, fv, fiber_force(of, given, tried, fv))
-        return (
-            jnp.where(better, tried, length),
-            jnp.where(better, left, error),
-            jnp.where(better, both.balance, slope),
-            jnp.where(better, shared_force_velocity(of, given, tried, both), fv),
+        tried, part, at, fv, better = settled((tried, part, at, fv, better))
+        return Search(
+            jnp.where(better, tried, now.fiber_length),
+            jnp.where(better, at.balance, now.balance),
+            jnp.where(better, at.slope, now.slope),
+            jnp.where(better, fv, now.fv),
             jnp.where(better, 1.0, part / 2),
-            rounds + jnp.where(better, 1, 0),
-            count + 1,
+            now.rounds + better,
+            now.steps + busy,
         )
 
-    first = (start, error, slope, fv, jnp.ones_like(start), rounds, jnp.array(0))
-    found, error, _, fv, *_ = lax.while_loop(going_on, step, first)
-    return found, fv, (jnp.abs(error) < tolerance) & (found > 0)
+    return lax.while_loop(lambda now: jnp.any(_busy(now, most)), step, search)
+
+
+def _go_on_with_some(of: ThelenShape, given: Given, search: Search, most: int, count: int) -> Search:
+    """As above, `count` muscles at a time."""
+    if count >= len(search.fiber_length):
+        return _go_on(of, given, search, most)
+
+    def some(now: Search) -> Search:
+        which = lax.top_k(_busy(now, most).astype(jnp.float32), count)[1]
+        part_of, part_given, part = jax.tree.map(lambda x: jnp.asarray(x)[which], (of, given, now))
+        after = _go_on(part_of, part_given, part, most)
+        return jax.tree.map(lambda all_, few: all_.at[which].set(few), now, after)
+
+    return lax.while_loop(lambda now: jnp.any(_busy(now, most)), some, search)
 
 
 @functools.partial(jax.custom_jvp, nondiff_argnums=(0,))
@@ -323,8 +356,8 @@ def _with_derivatives(of: ThelenShape, given: Given, fiber_length: Vector, fv: V
 @_with_derivatives.defjvp
 def _implicit(of: ThelenShape, primals: tuple[Given, Vector, Vector], tangents: tuple[Given, Vector, Vector]):
     def equations(given: Given, x: Vector, y: Vector) -> tuple[Vector, Vector]:
-        both = stiffness(of, given, x, y, fiber_force(of, given, x, y))
-        return _balance(of, given, x, y), y - shared_force_velocity(of, given, x, both)
+        at = linear(of, given, x, y)
+        return at.balance, y - shared_force_velocity(of, given, x, at)
 
     given = primals[0]
     x, y = _with_derivatives(of, *primals)
