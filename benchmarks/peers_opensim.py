@@ -1,7 +1,7 @@
 """The same quantities by OpenSim, one thread, from Python.
 
 Each is asked for in the fastest way we know: rigid-body quantities of a model without forces and controllers (muscles
-cost time in `realizeAcceleration` even when switched off), paths of a model without wrapping, and results left in
+cost time in `realizeAcceleration` even when switched off), paths of a model without wrapping if so wished, and results left in
 OpenSim's memory where it keeps them. What remains of Python is the cost of the calls, which is measured on its own.
 """
 
@@ -59,16 +59,20 @@ class OpenSim:
         names: coordinates, in the order of the columns of q and u.
         q, u: `[poses, coordinates]`; pack or random, constraints satisfied.
         few: how many of the poses to use for moment arms, which are slow.
+        wrapping: whether paths keep their wrapping surfaces.
     """
 
-    def __init__(self, path: Path, names: tuple[str, ...], q: np.ndarray, u: np.ndarray, few: int):
+    def __init__(
+        self, path: Path, names: tuple[str, ...], q: np.ndarray, u: np.ndarray, few: int, wrapping: bool = False
+    ):
         skeleton = opensim.Model(str(path))
         skeleton.updForceSet().clearAndDestroy()
         skeleton.updControllerSet().clearAndDestroy()
         paths = opensim.Model(str(path))
         muscles = paths.getMuscles()
-        for i in range(muscles.getSize()):
-            muscles.get(i).updGeometryPath().updWrapSet().clearAndDestroy()
+        if not wrapping:
+            for i in range(muscles.getSize()):
+                muscles.get(i).updGeometryPath().updWrapSet().clearAndDestroy()
         self.skeleton, self.paths, self.few = Side(skeleton, names, q, u), Side(paths, names, q, u), few
         self.none = opensim.Vector()  # no forces, no accelerations
         muscles = paths.getMuscles()

@@ -28,6 +28,7 @@ from peers_rigid import measure
 from rich.console import Console
 from table import ModelRows, Row, compile_grid, page, rigid_grid, speed_grid
 from timing import Disagreement, agree, timed
+from wrapped import WrappedRow, compare_wrapped, wrapped_grid
 
 import myograd as mg
 from myograd import models
@@ -36,6 +37,7 @@ from myograd.files.atomic import write_text
 ROOT = Path(__file__).resolve().parents[1]
 PACK = ROOT.parent / "shared" / "opensim"
 PACK_MODELS = ("Arm26", "Gait10dof18musc", "Rajagopal2016", "MoBL_ARMS")
+WRAPPED_MODELS = ("Arm26", "Rajagopal2016", "MoBL_ARMS")
 OWN_MODELS = ("double_pendulum", "coupled_mechanism", "planar_leg")
 BARS = {"accelerations": 1e-8}  # of what may differ from OpenSim; 1e-9 for all others
 console = Console(width=None if sys.stdout.isatty() else 150)
@@ -190,6 +192,9 @@ def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--out", type=Path, help="where to write the page")
     parser.add_argument("--json", type=Path, help="where to write the raw numbers [benchmarks/results.json]")
+    parser.add_argument(
+        "--model", help="this model only, by the name of its file; prints, writes nothing unless told to"
+    )
     parser.add_argument("--quick", action="store_true", help="the smallest model only, with rough times")
     options = parser.parse_args()
     started, about = time.perf_counter(), machine()
@@ -198,6 +203,11 @@ def main() -> None:
     if not all(file.exists() for file in files):
         console.print(f"{PACK} is not there: comparing on the models that come with Myograd")
         files = [models.model_path(name) for name in OWN_MODELS]
+    if options.model:
+        known = [file.stem for file in files]
+        if options.model not in known:
+            parser.error(f"--model is one of {', '.join(known)}")
+        files = [file for file in files if file.stem == options.model]
     results = []
     for file in files[:1] if options.quick else files:
         console.print(f"[bold]{file.stem}[/bold]")
@@ -205,16 +215,24 @@ def main() -> None:
         speed_grid(results[-1]).print(console)
         for note in results[-1].notes:
             console.print(note)
+    wrapped: list[WrappedRow] = []
+    for file in files[:1] if options.quick else files:
+        if file.stem in WRAPPED_MODELS:
+            console.print(f"[bold]{file.stem}[/bold], paths over surfaces ...")
+            wrapped += compare_wrapped(file, *poses_of(mg.load_model(file), file), seconds, few)
+    if wrapped:
+        wrapped_grid(wrapped).print(console)
     console.print("[bold]trees of hinges[/bold]: MuJoCo, Pinocchio ...")
     rigid = [measure(hinges, seconds) for hinges in ((10,) if options.quick else (10, 40))]
     for grid in (compile_grid(results), rigid_grid(rigid)):
         grid.print(console)
-    raw = options.json or (None if options.quick else Path(__file__).with_name("results.json"))
+    raw = options.json or (None if options.quick or options.model else Path(__file__).with_name("results.json"))
     if raw is not None:
-        data = {"machine": dict(about), "models": [asdict(r) for r in results], "trees": [asdict(r) for r in rigid]}
+        tables = {"models": results, "wrapped": wrapped, "trees": rigid}
+        data = {"machine": dict(about)} | {name: [asdict(row) for row in rows] for name, rows in tables.items()}
         write_text(raw, json.dumps(data, indent=1) + "\n")
     if options.out is not None:
-        write_text(options.out, page(about, results, rigid, BATCH, options.quick))
+        write_text(options.out, page(about, results, wrapped_grid(wrapped), rigid, BATCH, options.quick))
     console.print(f"done in {time.perf_counter() - started:.0f} s")
 
 

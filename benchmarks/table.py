@@ -187,26 +187,29 @@ READING = """## How to read it
 - Agreement is checked with models made with `opensim_coriolis=True`, so that accelerations can be compared in all of them;
   times are those of the default.
 - **Stream**: Myograd, one pose after the other, in a compiled loop (`jax.lax.map`), as in a simulation.
-- **Batch**: Myograd, {batch} poses in one call of `myograd.batched`: chunks of 64, on all cores but for functions that use
-  LAPACK (accelerations), which stay on one. OpenSim could also be run once per core;
-  its times are for one.
+- **Batch**: Myograd, {batch} poses in one call of `myograd.batched`: chunks of 32, on all cores. OpenSim could also be run
+  once per core; its times are for one.
 - **Gradient costs**: the time of a reverse-mode gradient of a weighted sum of all outputs with respect to coordinates
   (and speeds), over the time of that sum or of the outputs alone, whichever is faster; all in batch.
 - **Compile**: the first call of the batch less a later one: tracing and compiling, with JAX's caches empty and its
   persistent cache off.
 - **Differs by**: the largest difference over all poses compared, relative to the largest number of its pose where that
   exceeds 1. The run stops if it exceeds 1e-9 (accelerations 1e-8), so that equal work is compared.
+- **Paths over surfaces**: the models as they are, OpenSim's with its wrapping. Batches go in chunks of 256. *Differs by* is
+  there the median of the differences that are not rounding: the two do not compute the same ([why](wrapping.md)).
 - **MuJoCo** is `mj_forward`, **Pinocchio** is `aba`, each one pose per call from Python, one thread; MuJoCo's call
   includes writing q and u into its arrays. Myograd is `forward_dynamics`. All three are given the same tree.
 """
 
 
-def page(machine: list[tuple[str, str]], results: list[ModelRows], rigid: list, batch: int, quick: bool) -> str:
+def page(
+    machine: list[tuple[str, str]], results: list[ModelRows], wrapped: Grid, rigid: list, batch: int, quick: bool
+) -> str:
     """`docs/benchmarks.md`."""
     parts = [
         "# Benchmarks",
         "Written by `make bench`, which runs the programs side by side on one machine; not edited by hand. Times are "
-        "in microseconds per pose. Models are taken without wrapping.",
+        "in microseconds per pose. Models are taken without wrapping surfaces, but for the table that is about these.",
     ]
     if quick:
         parts.append("This was a short run (`--quick`): its times are rough.")
@@ -217,6 +220,6 @@ def page(machine: list[tuple[str, str]], results: list[ModelRows], rigid: list, 
         parts += [f"### {grid.title}", grid.markdown(), *result.notes]
     if all(result.model != TARGET_MODEL for result in results):
         parts.append(f"{TARGET_MODEL}, for which speeds were aimed at, was not part of this run.")
-    for grid in (compile_grid(results), rigid_grid(rigid)):
+    for grid in (wrapped, compile_grid(results), rigid_grid(rigid)):
         parts += [f"## {grid.title}", grid.markdown()]
     return "\n\n".join(parts) + "\n\n" + READING.format(batch=batch)

@@ -1,4 +1,4 @@
-"""Two test benches, `models/all_joints.osim` and `models/all_constraints.osim`: every joint, function and constraint.
+"""Three test benches in `models/`: every joint and function, every constraint, every wrapping surface.
 
 `python tests/bench_models.py` writes them. They stand for nothing in nature; hardly two numbers are alike, so that a
 swapped axis or sign shows.
@@ -24,8 +24,10 @@ from myograd.model.description import (
     ModelDescription,
     MovingPathPoint,
     MultiplierFunction,
+    Muscle,
     OffsetFrame,
     PathPoint,
+    PathWrap,
     PiecewiseLinearFunction,
     PointConstraint,
     PolynomialFunction,
@@ -335,7 +337,109 @@ def all_constraints() -> ModelDescription:
     )
 
 
-BENCHES = {"all_joints": all_joints, "all_constraints": all_constraints}
+def all_surfaces() -> ModelDescription:
+    """An arm of two links, with each surface wrapped alone, two on one stretch, and points of all kinds beside them."""
+    upper, lower, ground = "/bodyset/upper", "/bodyset/lower", "/ground"
+    upper_body, lower_body = lump("upper", 1), lump("lower", 2)
+    upper_body.wraps = [
+        WrapObject("WrapSphere", "ball", (0.003, 0.002, -0.004), radius=0.03),
+        WrapObject("WrapEllipsoid", "egg", (0.0, -0.01, 0.005), (0.2, 0.1, 0.3), dimensions=(0.02, 0.04, 0.03)),
+        WrapObject("WrapTorus", "ring", (0.045, -0.15, 0.0), (1.5, 0.1, 0.0), inner_radius=0.008, outer_radius=0.02),
+        WrapObject("WrapCylinder", "idle", (0.0, -0.15, 0.0), active=False, radius=0.05, length=1.0),
+    ]
+    lower_body.wraps = [
+        WrapObject(
+            "WrapCylinder", "roll", (0.002, 0.001, 0.0), (0.1, 0.2, 0.0), quadrant="-x", radius=0.025, length=0.2
+        ),
+        WrapObject("WrapCylinder", "free_roll", (0.0, -0.01, 0.0), (0.0, 0.1, 0.1), radius=0.02, length=0.06),
+        WrapObject("WrapSphere", "sided_ball", (0.0, -0.005, 0.01), quadrant="x", radius=0.02),
+    ]
+
+    def muscle(name: str, points: list, *wraps: PathWrap) -> Muscle:
+        made = millard(name, points, force=100.0, fiber=0.1, tendon=0.2)
+        made.path.wraps = list(wraps)
+        return made
+
+    def over(surface: str, first: int = -1, last: int = -1) -> PathWrap:
+        return PathWrap(surface, surface.rsplit("/", 1)[1], range=(first, last))
+
+    def fixed(name: str, frame: str, place: Vec3) -> PathPoint:
+        return PathPoint(name, frame, place)
+
+    ramp = SimmSpline((-0.5, 0.5, 1.5, 2.5), (0.01, 0.014, 0.02, 0.022))
+    return ModelDescription(
+        name="all_surfaces",
+        credits=CREDITS,
+        bodies=[upper_body, lower_body],
+        joints=[
+            Joint(
+                "UniversalJoint",
+                "shoulder",
+                ground,
+                upper,
+                [Coordinate("lift", range=(-0.9, 1.2)), Coordinate("twist", range=(-0.6, 0.6))],
+                [],
+            ),
+            Joint(
+                "PinJoint",
+                "elbow",
+                "/jointset/elbow/near",
+                lower,
+                [Coordinate("bend", default_value=0.8, range=(0.0, 2.2))],
+                [OffsetFrame("near", upper, (0.0, -0.3, 0.0), (0.05, 0.1, 0.0))],
+            ),
+        ],
+        muscles=[
+            muscle(
+                "rolled",
+                [fixed("rolled-P1", upper, (-0.02, -0.12, 0.012)), fixed("rolled-P2", lower, (-0.015, -0.08, -0.01))],
+                over(f"{lower}/roll"),
+            ),
+            muscle(
+                "balled",
+                [fixed("balled-P1", ground, (0.01, 0.06, 0.05)), fixed("balled-P2", upper, (0.012, -0.1, 0.03))],
+                over(f"{upper}/ball"),
+            ),
+            muscle(
+                "egged",
+                [fixed("egged-P1", ground, (-0.04, 0.07, -0.02)), fixed("egged-P2", upper, (-0.005, -0.12, -0.03))],
+                over(f"{upper}/egg"),
+            ),
+            muscle(
+                "ringed",
+                [fixed("ringed-P1", ground, (0.03, 0.05, 0.06)), fixed("ringed-P2", lower, (0.02, -0.05, -0.01))],
+                over(f"{upper}/ring"),
+            ),
+            muscle(
+                "chained",
+                [fixed("chained-P1", ground, (-0.02, 0.07, 0.05)), fixed("chained-P2", lower, (-0.03, -0.1, 0.0))],
+                over(f"{lower}/roll"),
+                over(f"{upper}/ball"),
+                over(f"{upper}/egg"),
+            ),
+            muscle(
+                "mixed",
+                [
+                    fixed("mixed-P1", ground, (-0.03, 0.04, -0.03)),
+                    MovingPathPoint("mixed-P2", upper, (ramp, Constant(-0.1), Constant(0.02)), ("bend", "", "")),
+                    ConditionalPathPoint("mixed-P3", upper, (-0.02, -0.22, 0.01), "bend", (0.6, 2.2)),
+                    fixed("mixed-P4", lower, (-0.02, -0.06, 0.01)),
+                    fixed("mixed-P5", lower, (-0.01, -0.14, 0.0)),
+                ],
+                over(f"{lower}/free_roll", 2, 4),
+                over(f"{upper}/ball", 1, 2),
+                over(f"{upper}/idle"),
+            ),
+            muscle(
+                "sided",
+                [fixed("sided-P1", upper, (-0.03, -0.18, 0.02)), fixed("sided-P2", lower, (-0.02, -0.09, -0.005))],
+                over(f"{lower}/sided_ball"),
+            ),
+        ],
+    )
+
+
+BENCHES = {"all_joints": all_joints, "all_constraints": all_constraints, "all_surfaces": all_surfaces}
 
 if __name__ == "__main__":
     for name, describe in BENCHES.items():

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from functools import partial
+
 import equinox as eqx
 import jax
 import jax.numpy as jnp
@@ -43,6 +45,44 @@ def test_both_modes_match_finite_differences():
     check_grads(
         function, (jnp.array([0.3, -0.8]), jnp.array([0.5, 1.1])), 1, ("fwd", "rev"), atol=1e-6, rtol=1e-6, eps=1e-6
     )
+
+
+def dense_accelerations(model: mg.Model, q, u, tau):
+    """The equations of motion and constraints written as one matrix, every entry of which JAX differentiates."""
+    M, b = mg.mass_matrix(model, q), mg.bias_forces(model, q, u)
+    G, gamma = mg.constraint_jacobian(model, q), mg.constraint_bias(model, q, u)
+    matrix = jnp.block([[M, G.T], [G, jnp.zeros((len(G), len(G)))]])
+    return jnp.linalg.solve(matrix, jnp.concatenate([tau - b, -gamma]))[: len(q)]
+
+
+@pytest.mark.parametrize("name", ["coupled_mechanism", "four_bar"])
+def test_accelerations_have_the_derivatives_of_their_equations(name):
+    """By the state and by values of the model: first ones in both modes, and second ones in some direction."""
+    model = loaded(model_path(name))
+    q = mg.assemble(model, model.default_pose())
+    random = np.random.default_rng(4)
+    u, tau, weights = random.normal(size=(3, len(q)))
+    at = q, u, tau, model.bodies.mass, model.gravity, model.joints.parent_translation
+    direction = jax.tree.map(lambda x: random.normal(size=x.shape), at)
+
+    def derivatives(accelerations):
+        def total(x):
+            changed = eqx.tree_at(lambda m: (m.bodies.mass, m.gravity, m.joints.parent_translation), model, x[3:])
+            return weights @ accelerations(changed, *x[:3])
+
+        forward = jax.jvp(total, (at,), (direction,))
+        reverse, second = jax.jvp(jax.grad(total), (at,), (direction,))
+        return forward, reverse, second
+
+    @partial(jax.jit, compiler_options=HASTE)
+    def all_ways():
+        ours = [partial(mg.forward_dynamics, method=method) for method in ("elimination", "multipliers")]
+        return [derivatives(way) for way in (dense_accelerations, *ours)]
+
+    expected, *found = all_ways()
+    for ours in found:
+        for part, whole in zip(jax.tree.leaves(ours), jax.tree.leaves(expected), strict=True):
+            np.testing.assert_allclose(part, whole, rtol=1e-9, atol=1e-9 * max(1.0, np.abs(whole).max()))
 
 
 def test_assembly_is_differentiable():

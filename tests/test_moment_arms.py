@@ -9,7 +9,6 @@ from __future__ import annotations
 from typing import Any
 
 import equinox as eqx
-import jax
 import jax.numpy as jnp
 import numpy as np
 import pytest
@@ -267,19 +266,3 @@ def test_moving_points_stop_at_the_ends_of_their_range():
     force, *others = np.moveaxis(np.asarray(compiled(three, mapped=1)(model, poses)), 1, 0)
     for other in others:
         np.testing.assert_allclose(other, force, rtol=0, atol=1e-10)
-
-
-# What is not known -------------------------------------------------------------------------------------------
-
-
-def test_what_is_not_known_has_no_derivative_either(pack):
-    model = loaded(pack / "models" / "Arm26.osim")
-    q = jnp.array([0.0, 2.0])
-    lengths, by_forward = jax.jit(
-        lambda q: (mg.muscle_lengths(model, q), jax.jacfwd(lambda x: mg.muscle_lengths(model, x))(q))
-    )(q)
-    unknown = np.isnan(lengths)
-    assert unknown.any()
-    assert np.isnan(by_forward[unknown]).all()
-    by_reverse = jax.jit(jax.jacrev(lambda x: mg.muscle_lengths(model, x)))(q)
-    assert np.isnan(by_reverse[unknown]).all()

@@ -63,7 +63,6 @@ def test_pack_unread_is_what_is_not_used(pack_file: Path):
     listed = [(item.kind, item.name) for item in unread]
     for m in description.muscles:
         assert (m.kind, m.name) not in listed
-        assert (("PathWrap", m.name) in listed) == bool(m.path.wraps)
     for part in description.others:
         assert (part.kind, part.name) in listed
 

@@ -3,58 +3,49 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from functools import partial
+from functools import cache, partial
 from typing import Any, NamedTuple
 
 import jax
 import jax.numpy as jnp
 import numpy as np
 import pytest
+from jax.test_util import check_grads
 from numpy.polynomial import legendre
 from scipy.optimize import minimize
 
-from myograd.geometry.wrap_common import Wrap
-from myograd.geometry.wrap_cylinder import wrap_cylinder
-from myograd.geometry.wrap_ellipsoid import wrap_ellipsoid
-from myograd.geometry.wrap_sphere import wrap_sphere
-from myograd.geometry.wrap_torus import wrap_torus
+from myograd.geometry.sparse import sparsely
+from myograd.geometry.wrap import SURFACES as FUNCTIONS
 
 QUADRANTS = {"all": (0, 0), "x": (0, 1), "-x": (0, -1), "y": (1, 1), "-y": (1, -1), "z": (2, 1), "-z": (2, -1)}
 
 
-def _torus(p, s, sizes, axis, sign):
-    return wrap_torus(p, s, sizes[0], sizes[1], axis, sign)
+class Shape(NamedTuple):
+    """A surface to test; the functions below are for the independent minimisation."""
 
-
-def _sphere(p, s, sizes, axis, sign):
-    return wrap_sphere(p, s, sizes[0], axis, sign)
-
-
-def _cylinder(p, s, sizes, axis, sign):
-    return wrap_cylinder(p, s, sizes[0], 10.0, axis, sign)
-
-
-class Surface(NamedTuple):
-    wrap: Callable[..., Wrap]
-    sizes: tuple[float, ...]
+    kind: str
+    sizes: tuple[float, float, float]
     point: Callable[[Any, Any], Any]  # (free coordinates, sizes) -> the point of the surface
     coordinates: Callable[[Any, Any], Any]  # and back
 
 
-SURFACES = {
-    "cylinder": Surface(
-        _cylinder,
-        (0.03,),
+SHAPES = {
+    "cylinder": Shape(
+        "WrapCylinder",
+        (0.03, 10.0, 0.0),
         lambda c, a: jnp.stack([a[0] * jnp.cos(c[0]), a[0] * jnp.sin(c[0]), c[1] * a[0]]),
         lambda x, a: np.stack([np.arctan2(x[1], x[0]), x[2] / a[0]]),
     ),
-    "sphere": Surface(_sphere, (0.03,), lambda c, a: a[0] * c / jnp.linalg.norm(c), lambda x, a: x / a[0]),
-    "ellipsoid": Surface(
-        wrap_ellipsoid, (0.02, 0.03, 0.05), lambda c, a: a * c / jnp.linalg.norm(c), lambda x, a: x / np.array(a)
+    "sphere": Shape("WrapSphere", (0.03, 0.0, 0.0), lambda c, a: a[0] * c / jnp.linalg.norm(c), lambda x, a: x / a[0]),
+    "ellipsoid": Shape(
+        "WrapEllipsoid",
+        (0.02, 0.03, 0.05),
+        lambda c, a: jnp.array(a) * c / jnp.linalg.norm(c),
+        lambda x, a: x / np.array(a),
     ),
-    "torus": Surface(
-        _torus,
-        (0.008, 0.019),
+    "torus": Shape(
+        "WrapTorus",
+        (0.008, 0.019, 0.0),
         lambda c, a: jnp.stack(
             [(a[1] + a[0] * jnp.cos(c[1])) * f(c[0]) for f in (jnp.cos, jnp.sin)] + [a[0] * jnp.sin(c[1])]
         ),
@@ -63,54 +54,108 @@ SURFACES = {
 }
 
 
+class Path(NamedTuple):
+    """What the two functions of a surface give, and the whole length."""
+
+    engaged: Any
+    inside: Any
+    excess: Any
+    P: Any
+    Q: Any
+    arc: Any
+    converged: Any
+    length: Any
+
+
+def lanes(x: Any, n: int) -> Any:
+    """Three sizes, or their [3, n], for n segments."""
+    x = jnp.stack(x) if isinstance(x, tuple) else jnp.asarray(x)
+    return jnp.broadcast_to(x if x.ndim == 2 else x[:, None], (3, n))
+
+
+def path(name: str, p: Any, s: Any, sizes: Any = None, quadrant: tuple[Any, Any] = (0, 0)) -> Path:
+    """The paths of segments p, s [3, n]."""
+    n = p.shape[1]
+    sizes = lanes(SHAPES[name].sizes if sizes is None else sizes, n)
+    axis, sign = (jnp.broadcast_to(jnp.asarray(x), (n,)) for x in quadrant)
+    surface = FUNCTIONS[SHAPES[name].kind]
+    touch = surface.touch(p, s, sizes, axis, sign)
+    arc = surface.wrap(p, s, sizes, axis, sign, touch.engaged)
+
+    def distance(a: Any, b: Any) -> Any:
+        square = jnp.sum((a - b) ** 2, axis=0)
+        return jnp.where(square > 0, jnp.sqrt(jnp.where(square > 0, square, 1.0)), 0.0)
+
+    length = jnp.where(touch.engaged, distance(p, arc.P) + arc.length + distance(arc.Q, s), distance(p, s))
+    return Path(touch.engaged, touch.inside, touch.excess, arc.P, arc.Q, arc.length, arc.converged, length)
+
+
+def in_numpy(x: Any) -> Any:
+    return jax.tree.map(np.asarray, x)
+
+
 def random_segments(rng: np.random.Generator, name: str, count: int) -> tuple[np.ndarray, np.ndarray]:
-    """Segments about the surface, of which a good part wraps."""
-    size = 0.05
-    if name == "torus":
-        size = 0.03
-    p, s = rng.normal(size=(2, count, 3)) * size
+    """Segments [3, count] about the surface, of which a good part wraps."""
+    p, s = rng.normal(size=(2, 3, count)) * (0.03 if name == "torus" else 0.05)
     if name == "torus":  # through the ring, as muscles are
-        p[:, 2], s[:, 2] = 0.02 + np.abs(p[:, 2]), -0.02 - np.abs(s[:, 2])
+        p[2], s[2] = 0.02 + np.abs(p[2]), -0.02 - np.abs(s[2])
     return p, s
 
 
-@pytest.fixture(params=list(SURFACES), scope="module")
-def wrapped(request: pytest.FixtureRequest) -> tuple[str, Surface, np.ndarray, np.ndarray, Wrap]:
+def lengths_and_gradients(name: str, p: Any, s: Any, sizes: Any) -> tuple[Any, Any]:
+    """Lengths [n] and their derivatives with p, s and sizes, each [3, n]."""
+
+    def total(*args: Any) -> tuple[Any, Any]:
+        length = path(name, *args).length
+        return jnp.sum(length), length
+
+    gradients, length = jax.grad(total, (0, 1, 2), has_aux=True)(p, s, sizes)
+    return length, gradients
+
+
+@pytest.fixture(params=list(SHAPES), scope="module")
+def wrapped(request: pytest.FixtureRequest) -> tuple[str, np.ndarray, np.ndarray, Path]:
     """Segments that all wrap over one of the surfaces, without a quadrant."""
     name = request.param
-    surface = SURFACES[name]
     p, s = random_segments(np.random.default_rng(1), name, 400)
-    batch = jax.jit(jax.vmap(lambda p, s: surface.wrap(p, s, jnp.array(surface.sizes), 0, 0)))
-    result = jax.tree.map(np.asarray, batch(p, s))
-    clear = ~np.asarray(batch(0.98 * p, 0.98 * s).inside)  # of the surface, for differences
-    chosen = np.flatnonzero(result.engaged & result.converged & (result.arc_length > 1e-4) & clear)[:40]
+    run = jax.jit(partial(path, name))
+    result = in_numpy(run(p, s))
+    clear = ~np.asarray(run(0.98 * p, 0.98 * s).inside)  # of the surface, for differences
+    chosen = np.flatnonzero(result.engaged & result.converged & (result.arc > 1e-4) & clear)[:40]
     assert len(chosen) >= 20
-    return name, surface, p[chosen], s[chosen], jax.tree.map(lambda x: x[chosen], result)
+    return name, p[:, chosen], s[:, chosen], jax.tree.map(lambda x: x[..., chosen], result)
 
 
 def test_a_path_is_two_tangent_lines_and_an_arc(wrapped):
-    _, surface, p, s, wrap = wrapped
-    P, Q = wrap.tangents[:, 0], wrap.tangents[:, 1]
-    lines = np.linalg.norm(P - p, axis=1) + np.linalg.norm(Q - s, axis=1)
-    np.testing.assert_allclose(lines + wrap.arc_length, wrap.length, rtol=0, atol=1e-11)
-    assert (wrap.length > np.linalg.norm(s - p, axis=1)).all()
-    for x in (P, Q):
-        on = np.array([surface.point(surface.coordinates(c, surface.sizes), jnp.array(surface.sizes)) for c in x])
-        np.testing.assert_allclose(on, x, rtol=0, atol=1e-10)
+    name, p, s, result = wrapped
+    shape = SHAPES[name]
+    assert (result.length > np.linalg.norm(s - p, axis=0)).all()
+    if name in ("cylinder", "sphere"):
+        np.testing.assert_allclose(result.length - np.linalg.norm(s - p, axis=0), result.excess, rtol=0, atol=1e-15)
+    for end, point in ((p, result.P), (s, result.Q)):
+        for x, line in zip(point.T, (point - end).T, strict=True):
+            c = shape.coordinates(x, shape.sizes)
+            np.testing.assert_allclose(shape.point(c, shape.sizes), x, rtol=0, atol=1e-10)
+            tangents = np.asarray(jax.jacfwd(lambda c: shape.point(c, shape.sizes))(c))
+            along = tangents @ np.linalg.lstsq(tangents, line, rcond=None)[0]
+            np.testing.assert_allclose(along, line, rtol=0, atol=1e-12)
 
 
 def test_length_is_that_of_an_independent_minimisation(wrapped):
     """Minimises p -> x(-1) -> x(t) -> x(1) -> s over curves x(t) on the surface, polynomials in its coordinates, with both
     lines tangent (else they could run through the surface)."""
-    name, surface, p, s, wrap = wrapped
-    sizes = jnp.array(surface.sizes)
+    name, p, s, paths = wrapped
+    shape = SHAPES[name]
+    sizes = jnp.array(shape.sizes)
     count, unit = 12, 0.03
     nodes, weights = legendre.leggauss(30)
     basis, slopes, ends = (
         jnp.array([legendre.legval(t, f(row)) for row in np.eye(count)]).T
         for t, f in ((nodes, np.array), (nodes, legendre.legder), ([-1.0, 1.0], np.array))
     )
-    point = partial(surface.point, a=sizes)
+
+    def point(c):
+        return shape.point(c, sizes)
 
     @jax.jit
     @jax.value_and_grad
@@ -126,7 +171,8 @@ def test_length_is_that_of_an_independent_minimisation(wrapped):
 
         def volume(c, end):
             tangents = jax.jacfwd(point)(c).T
-            spanned = jnp.cross(tangents[0], tangents[1]) if len(c) == 2 else point(c) / sizes**2 * unit**2
+            sphere = jnp.where(sizes > 0, sizes, sizes[0])
+            spanned = jnp.cross(tangents[0], tangents[1]) if len(c) == 2 else point(c) / sphere**2 * unit**2
             return spanned / jnp.linalg.norm(spanned) @ (point(c) - end) / unit
 
         return jnp.stack([volume(first, p), volume(last, s)])
@@ -135,79 +181,73 @@ def test_length_is_that_of_an_independent_minimisation(wrapped):
     rng = np.random.default_rng(2)
     found = []
     for i in range(10):
-        first, last = (surface.coordinates(x, surface.sizes) for x in wrap.tangents[i])
+        first, last = (shape.coordinates(x[:, i], shape.sizes) for x in (paths.P, paths.Q))
         if name in ("cylinder", "torus"):  # angles
             last[0] = first[0] + (last[0] - first[0] + np.pi) % (2 * np.pi) - np.pi
         start = np.zeros((count, len(first)))
         start[0], start[1] = (first + last) / 2, (last - first) / 2
         start[:3] += 0.01 * rng.normal(size=start[:3].shape)
-        constraint = {"type": "eq", "fun": tangency, "jac": slope_of_tangency, "args": (p[i], s[i])}
-        result = minimize(
-            length,
-            start.ravel(),
-            (p[i], s[i]),
-            "SLSQP",
-            jac=True,
-            constraints=constraint,
-            options={"ftol": 1e-15, "maxiter": 500},
-        )
+        ends_i = (p[:, i], s[:, i])
+        constraint = {"type": "eq", "fun": tangency, "jac": slope_of_tangency, "args": ends_i}
+        options = {"ftol": 1e-15, "maxiter": 500}
+        result = minimize(length, start.ravel(), ends_i, "SLSQP", jac=True, constraints=constraint, options=options)
         found.append(result.fun * unit)
-    np.testing.assert_allclose(found, wrap.length[:10], rtol=0, atol=1e-8)
-
-
-def gradients_of_length(surface: Surface) -> Callable[..., Any]:
-    return jax.grad(lambda p, s, sizes: surface.wrap(p, s, sizes, 0, 0).length, (0, 1, 2))
+    np.testing.assert_allclose(found, paths.length[:10], rtol=0, atol=1e-8)
 
 
 def test_the_derivatives_of_length_are_the_end_tangents(wrapped):
     """And central differences agree, also for the sizes."""
-    _, surface, p, s, wrap = wrapped
-    sizes = np.tile(surface.sizes, (len(p), 1))
-    gradients = jax.jit(jax.vmap(gradients_of_length(surface)))(p, s, sizes)
-    direction_p = (p - wrap.tangents[:, 0]) / np.linalg.norm(p - wrap.tangents[:, 0], axis=1)[:, None]
-    direction_s = (s - wrap.tangents[:, 1]) / np.linalg.norm(s - wrap.tangents[:, 1], axis=1)[:, None]
-    np.testing.assert_allclose(gradients[0], direction_p, rtol=0, atol=1e-9)
-    np.testing.assert_allclose(gradients[1], direction_s, rtol=0, atol=1e-9)
+    name, p, s, paths = wrapped
+    sizes = np.array(lanes(SHAPES[name].sizes, p.shape[1]))
+    run = jax.jit(partial(lengths_and_gradients, name))
+    gradients = run(p, s, sizes)[1]
+    for end, point, gradient in ((p, paths.P, gradients[0]), (s, paths.Q, gradients[1])):
+        np.testing.assert_allclose(gradient, (end - point) / np.linalg.norm(end - point, axis=0), rtol=0, atol=1e-9)
 
     rng = np.random.default_rng(3)
-    step = (rng.normal(size=p.shape), rng.normal(size=s.shape), rng.normal(size=sizes.shape) * 0.1)
-    by_gradient = sum(np.sum(g * d, axis=1) for g, d in zip(gradients, step, strict=True))
-    batch = jax.jit(jax.vmap(lambda *x: surface.wrap(*x, 0, 0).length))
+    step = (*rng.normal(size=(2, *p.shape)), rng.normal(size=p.shape) * 0.1)
+    by_gradient = sum(np.sum(g * d, axis=0) for g, d in zip(gradients, step, strict=True))
     h = 2e-6
-    moved = [batch(*(x + k * h * d for x, d in zip((p, s, sizes), step, strict=True))) for k in (-2, -1, 1, 2)]
+    moved = [run(*(x + k * h * d for x, d in zip((p, s, sizes), step, strict=True)))[0] for k in (-2, -1, 1, 2)]
     differences = (moved[0] - 8 * moved[1] + 8 * moved[2] - moved[3]) / (12 * h)
     np.testing.assert_allclose(by_gradient, differences, rtol=0, atol=1e-9)
 
 
-@pytest.mark.parametrize(
-    "wrapped",
-    ["cylinder", "sphere", *(pytest.param(name, marks=pytest.mark.slow) for name in ("ellipsoid", "torus"))],
-    indirect=True,
-)
+def test_tangent_points_and_arcs_have_derivatives_in_both_modes(wrapped):
+    name, p, s, _ = wrapped
+    surface = FUNCTIONS[SHAPES[name].kind]
+    p, s = jnp.array(p[:, :4]), jnp.array(s[:, :4])
+    zero = jnp.zeros(4, int)
+
+    def all_of(p, s, sizes):
+        P, Q, length, _ = surface.wrap(p, s, sizes, zero, zero, jnp.ones(4, bool))
+        return P, Q, length
+
+    check_grads(jax.jit(all_of), (p, s, lanes(SHAPES[name].sizes, 4)), order=1, eps=1e-7, rtol=1e-5, atol=1e-5)
+
+
 def test_forward_mode_and_second_derivatives(wrapped):
     """Forward over reverse against differences of the gradient; the value itself is forward mode over the length."""
-    _, surface, p, s, _ = wrapped
-    p, s = p[:8], s[:8]
-    sizes = np.tile(surface.sizes, (len(p), 1))
-    step = np.random.default_rng(4).normal(size=(2, *p.shape))
-    gradient = gradients_of_length(surface)
+    name, p, s, _ = wrapped
+    p, s = p[:, :8], s[:, :8]
+    sizes = lanes(SHAPES[name].sizes, 8)
+    step = tuple(np.random.default_rng(4).normal(size=(2, *p.shape)))
 
-    def both(p, s, sizes, dp, ds):
-        length = jax.jvp(lambda p, s: surface.wrap(p, s, sizes, 0, 0).length, (p, s), (dp, ds))[1]
-        return length, jax.jvp(lambda p, s: gradient(p, s, sizes)[:2], (p, s), (dp, ds))
+    def gradient(p, s):
+        return lengths_and_gradients(name, p, s, sizes)[1][:2]
 
-    forward, (first, second) = jax.jit(jax.vmap(both))(p, s, sizes, *step)
-    expected = sum(np.sum(g * d, axis=1) for g, d in zip(first, step, strict=True))
+    forward = jax.jit(lambda *x: jax.jvp(lambda p, s: path(name, p, s).length, x[:2], x[2:])[1])(p, s, *step)
+    first, second = jax.jit(lambda *x: jax.jvp(gradient, x[:2], x[2:]))(p, s, *step)
+    expected = sum(np.sum(g * d, axis=0) for g, d in zip(first, step, strict=True))
     np.testing.assert_allclose(forward, expected, rtol=0, atol=1e-12)
-    batch = jax.jit(jax.vmap(gradient))
+    run = jax.jit(gradient)
     h = 1e-6
-    ahead, behind = (np.array(batch(p + k * step[0], s + k * step[1], sizes)[:2]) for k in (h, -h))
+    ahead, behind = (np.array(run(p + k * step[0], s + k * step[1])) for k in (h, -h))
     np.testing.assert_allclose(second, (ahead - behind) / (2 * h), rtol=1e-5, atol=1e-4)
 
 
-@pytest.mark.parametrize("name", ["cylinder", "sphere", "ellipsoid", "torus"])
+@pytest.mark.parametrize("name", list(SHAPES))
 def test_length_and_its_slope_are_continuous_at_liftoff(name):
-    surface = SURFACES[name]
     # Moves a segment sideways; it leaves the surface at y = edge.
     edge, ends = {
         "cylinder": (0.03, [[0.07, 0.0, 0.0], [-0.06, 0.0, 0.02]]),
@@ -215,27 +255,26 @@ def test_length_and_its_slope_are_continuous_at_liftoff(name):
         "ellipsoid": (0.03, [[0.07, 0.0, 0.0], [-0.06, 0.0, 0.0]]),
         "torus": (-0.011, [[0.0, 0.0, 0.05], [0.0, 0.0, -0.04]]),
     }[name]
-
-    def length(y):
-        p, s = (jnp.array(x) + jnp.array([0.0, 1.0, 0.0]) * y for x in ends)
-        wrap = surface.wrap(p, s, jnp.array(surface.sizes), 0, 0)
-        return wrap.length, wrap.engaged
-
-    beside = jax.jit(jax.vmap(jax.value_and_grad(length, has_aux=True)))
     depth = np.array([1e-4, 1e-6, 1e-8, -1e-8, -1e-4])
-    (lengths, engaged), slopes = beside(edge - depth)
-    assert engaged.tolist() == [True, True, True, False, False]
+
+    def total(y):
+        p, s = (jnp.array(x)[:, None] + jnp.array([[0.0], [1.0], [0.0]]) * y for x in ends)
+        found = path(name, p, s)
+        return jnp.sum(found.length), found
+
+    slopes, found = jax.jit(jax.grad(total, has_aux=True))(edge - depth)
+    assert found.engaged.tolist() == [True, True, True, False, False]
+    assert found.converged.all()
     # The length grows as depth^2 over the free lengths, its slope as depth.
-    excess = lengths - np.linalg.norm(np.diff(ends, axis=0))
+    excess = found.length - np.linalg.norm(np.diff(ends, axis=0))
     assert (np.abs(excess) <= 50 * depth**2 + 1e-15).all()
     assert (np.abs(slopes) <= 100 * np.abs(depth) * (depth > 0) + 1e-9).all()
 
 
-@pytest.mark.parametrize("name", list(SURFACES))
+@pytest.mark.parametrize("name", list(SHAPES))
 def test_degenerate_segments_have_finite_derivatives(name):
     """Ends inside, on the surface, on the axis, at the centre, equal, and lines through the centre."""
-    surface = SURFACES[name]
-    r = surface.sizes[0]
+    r = SHAPES[name].sizes[0]
     cases = np.array(
         [
             [[0, 0, 0], [0.1, 0, 0]],
@@ -250,22 +289,34 @@ def test_degenerate_segments_have_finite_derivatives(name):
             [[0.1, 0.1, 0.05], [0.1, 0.1, -0.05]],
         ]
     )
+    count = len(cases)
+    p, s = np.tile(cases, (4, 1, 1)).transpose(1, 2, 0)
+    quadrant = np.repeat([QUADRANTS[name] for name in ("all", "x", "-y", "all")], count, axis=0).T
+    sizes = np.array(lanes(SHAPES[name].sizes, 4 * count))
+    sizes[:, 3 * count :] = 0  # surfaces without size
 
-    def length(ends, axis, sign):
-        return surface.wrap(*ends, jnp.array(surface.sizes), axis, sign).length
+    def total(p, s, sizes):
+        found = path(name, p, s, sizes, tuple(quadrant))
+        return jnp.sum(found.length), found
 
-    quadrants = np.repeat([QUADRANTS[name] for name in ("all", "x", "-y")], len(cases), axis=0)
-    cases = np.tile(cases, (3, 1, 1))
-    lengths, gradients = jax.jit(jax.vmap(jax.value_and_grad(length)))(cases, quadrants[:, 0], quadrants[:, 1])
-    assert np.isfinite(lengths).all() and np.isfinite(gradients).all()
-    assert (lengths >= np.linalg.norm(cases[:, 0] - cases[:, 1], axis=1) - 1e-12).all()
+    gradients, found = in_numpy(jax.jit(jax.grad(total, (0, 1, 2), has_aux=True))(p, s, sizes))
+    for x in (*gradients, found.length, found.P, found.Q):
+        assert np.isfinite(x).all()
+    assert (found.length >= np.linalg.norm(p - s, axis=0) - 1e-12).all()
+    assert not found.engaged[3 * count :].any()
+    second = jax.jit(jax.grad(lambda *x: sum(map(jnp.sum, jax.grad(lambda *x: total(*x)[0], (0, 1))(*x))), (0, 1)))
+    straight = ~found.engaged
+    for x in second(p, s, sizes):
+        assert np.isfinite(x[:, straight]).all()
 
 
 def test_an_end_inside_leaves_the_line_straight():
-    wrap = wrap_sphere(jnp.array([0.01, 0, 0]), jnp.array([0.1, 0.0, 0.0]), 0.03, 0, 0)
-    assert bool(wrap.inside) and not bool(wrap.engaged)
-    assert float(wrap.length) == pytest.approx(0.09, abs=1e-15)
-    np.testing.assert_array_equal(wrap.tangents, [[0.01, 0, 0], [0.1, 0, 0]])
+    p, s = jnp.array([[0.01], [0.0], [0.0]]), jnp.array([[0.1], [0.0], [0.0]])
+    found = path("sphere", p, s)
+    assert bool(found.inside[0]) and not bool(found.engaged[0])
+    assert float(found.length[0]) == pytest.approx(0.09, abs=1e-15)
+    np.testing.assert_array_equal(found.P, p)
+    np.testing.assert_array_equal(found.Q, s)
 
 
 def test_closed_forms():
@@ -273,15 +324,74 @@ def test_closed_forms():
     r, d = 0.03, 0.05
     side = np.sqrt(d * d - r * r)
     angle = np.pi - 2 * np.arccos(r / d)
-    wrap = wrap_cylinder(jnp.array([d, 0.0, 0.0]), jnp.array([-d, 0.0, 0.04]), r, 1.0, 1, 1)
-    assert float(wrap.length) == pytest.approx(np.hypot(2 * side + r * angle, 0.04), abs=1e-15)
-    sphere = wrap_sphere(jnp.array([d, 0.0, 0.0]), jnp.array([-d, 0.0, 0.0]), r, 1, 1)
-    assert float(sphere.length) == pytest.approx(2 * side + r * angle, abs=1e-15)
-    assert sphere.tangents[0, 1] > 0
-    ellipsoid = wrap_ellipsoid(jnp.array([d, 0.001, 0.0]), jnp.array([-d, 0.002, 0.003]), jnp.full(3, r), 0, 0)
-    same = wrap_sphere(jnp.array([d, 0.001, 0.0]), jnp.array([-d, 0.002, 0.003]), r, 0, 0)
-    assert float(ellipsoid.length) == pytest.approx(float(same.length), abs=1e-11)
-    np.testing.assert_allclose(ellipsoid.tangents, same.tangents, rtol=0, atol=1e-10)
+    column = lambda *x: jnp.array(x)[:, None]  # noqa: E731
+    cylinder = path("cylinder", column(d, 0.0, 0.0), column(-d, 0.0, 0.04), quadrant=(1, 1))
+    assert float(cylinder.length[0]) == pytest.approx(np.hypot(2 * side + r * angle, 0.04), abs=1e-15)
+    sphere = path("sphere", column(d, 0.0, 0.0), column(-d, 0.0, 0.0), quadrant=(1, 1))
+    assert float(sphere.length[0]) == pytest.approx(2 * side + r * angle, abs=1e-15)
+    assert sphere.P[1, 0] > 0
+    p, s = column(d, 0.001, 0.0), column(-d, 0.002, 0.003)
+    ellipsoid, same = path("ellipsoid", p, s, (r, r, r)), path("sphere", p, s)
+    assert float(ellipsoid.length[0]) == pytest.approx(float(same.length[0]), abs=1e-11)
+    np.testing.assert_allclose(ellipsoid.P, same.P, rtol=0, atol=1e-10)
+    np.testing.assert_allclose(ellipsoid.Q, same.Q, rtol=0, atol=1e-10)
+
+
+def test_points_along_an_arc(wrapped):
+    """They are on the surface, evenly spaced, end at Q, and have derivatives."""
+    name, p, _, paths = wrapped
+    shape, n = SHAPES[name], p.shape[1]
+    sizes = lanes(shape.sizes, n)
+    direction = (paths.P - p) / np.linalg.norm(paths.P - p, axis=0)
+    fractions = jnp.linspace(0, 1, 65)
+    run = jax.jit(lambda P, v, length: FUNCTIONS[shape.kind].along(P, v, length, sizes, fractions))
+    points = np.asarray(run(paths.P, direction, paths.arc))
+    assert points.shape == (65, 3, n)
+    np.testing.assert_allclose(points[0], paths.P, rtol=0, atol=1e-15)
+    np.testing.assert_allclose(points[-1], paths.Q, rtol=0, atol=1e-8)
+    for x in points[::16, :, ::8].transpose(0, 2, 1).reshape(-1, 3):
+        on = shape.point(shape.coordinates(x, shape.sizes), shape.sizes)
+        np.testing.assert_allclose(on, x, rtol=0, atol=1e-9)
+    chords = np.linalg.norm(np.diff(points, axis=0), axis=1)
+    np.testing.assert_allclose(np.sum(chords, axis=0), paths.arc, rtol=1e-3)
+    assert (np.sum(chords, axis=0) <= paths.arc + 1e-9).all()
+    few = jax.jit(lambda P, v, length: FUNCTIONS[shape.kind].along(P, v, length, sizes[:, :3], jnp.array([0.3, 1.0])))
+    args = tuple(jnp.array(x[..., :3]) for x in (paths.P, direction, paths.arc))
+    check_grads(few, args, order=1, eps=1e-7, rtol=1e-5, atol=1e-5)
+
+
+@pytest.mark.parametrize("share", [0.0, 0.3, 1.0])
+def test_sparsely_works_on_the_chosen_lanes_only(share):
+    """Alone, in a batch, in a batch of batches, and with arguments that are not batched."""
+    rng = np.random.default_rng(9)
+    x, y = rng.normal(size=(3, 5, 2, 70)), rng.normal(size=70)
+    where = rng.random(size=(3, 5, 70)) < share
+
+    def work(x, y):
+        return {"product": x * y, "count": (x[0] > 0).astype(jnp.int32)}
+
+    def run(where, x, y):
+        return sparsely(work, where, x, y)
+
+    expected = work(np.moveaxis(x, 2, 0), y)
+    expected["product"] = np.moveaxis(expected["product"], 0, 2)
+    mask = {"product": where[:, :, None], "count": where}
+    nested = jax.jit(jax.vmap(jax.vmap(run, (0, 0, None)), (0, 0, None)))(where, x, y)
+    single = jax.jit(run)(where[1, 2], x[1, 2], y)
+    shared = jax.vmap(run, (None, 0, None))(where[1, 2], x[1], y)
+    for key in expected:
+        np.testing.assert_array_equal(nested[key], np.where(mask[key], expected[key], 0))
+        np.testing.assert_array_equal(single[key], np.where(mask[key], expected[key], 0)[1, 2])
+        np.testing.assert_array_equal(shared[key], np.where(mask[key][1, 2], np.asarray(expected[key])[1], 0))
+
+
+@pytest.mark.parametrize("name", ["ellipsoid", "torus"])
+def test_a_path_does_not_depend_on_its_batch(name):
+    p, s = random_segments(np.random.default_rng(10), name, 12)
+    together = jax.jit(partial(path, name))(p, s)
+    batched = jax.jit(jax.vmap(partial(path, name)))(*(x.reshape(3, 4, 3).swapaxes(0, 1) for x in (p, s)))
+    np.testing.assert_array_equal(np.ravel(batched.engaged), together.engaged)
+    np.testing.assert_allclose(np.ravel(batched.length), together.length, rtol=0, atol=1e-12)
 
 
 class OpenSimSegment:
@@ -325,21 +435,19 @@ class OpenSimSegment:
         return self.path.getLength(self.state), self.path.getCurrentPath(self.state).getSize() == 4
 
 
+@cache
+def _compiled_path(name: str) -> Callable[..., Path]:
+    return jax.jit(partial(path, name))
+
+
 def compared(name: str, quadrant: str, p: np.ndarray, s: np.ndarray, cylinder_length: float = 10.0):
     """Ours, and OpenSim's lengths and states."""
-    surface = SURFACES[name]
-    peer = OpenSimSegment(name, quadrant, surface.sizes, cylinder_length)
-    theirs = np.array([peer(*x) for x in zip(p, s, strict=True)])
+    sizes = SHAPES[name].sizes
+    peer = OpenSimSegment(name, quadrant, sizes, cylinder_length)
+    theirs = np.array([peer(*x) for x in zip(p.T, s.T, strict=True)])
     if name == "cylinder":
-
-        def one(p, s):
-            return wrap_cylinder(p, s, surface.sizes[0], cylinder_length, *QUADRANTS[quadrant])
-    else:
-
-        def one(p, s):
-            return surface.wrap(p, s, jnp.array(surface.sizes), *QUADRANTS[quadrant])
-
-    ours = jax.tree.map(np.asarray, jax.jit(jax.vmap(one))(p, s))
+        sizes = (sizes[0], cylinder_length, 0.0)
+    ours = in_numpy(_compiled_path(name)(p, s, np.array(sizes), QUADRANTS[quadrant]))
     return ours, theirs[:, 0], theirs[:, 1] > 0
 
 
@@ -349,7 +457,7 @@ def test_sphere_is_opensims(quadrant):
     ours, lengths, engaged = compared("sphere", quadrant, p, s)
     assert engaged.sum() > 40
     np.testing.assert_array_equal(ours.engaged, engaged)
-    short = ours.arc_length < np.pi * 0.03  # OpenSim counts longer arcs as negative
+    short = ours.arc < np.pi * 0.03  # OpenSim counts longer arcs as negative
     np.testing.assert_allclose(ours.length[short], lengths[short], rtol=0, atol=1e-9)
 
 
@@ -361,15 +469,15 @@ def test_cylinder_is_opensims(quadrant, cylinder_length):
     assert engaged.sum() > 40
     np.testing.assert_array_equal(ours.engaged, engaged)
     # OpenSim's tangent points are not on the geodesic, so its paths on the same side are longer.
-    short = engaged & (ours.arc_length < np.pi * 0.03)
+    short = engaged & (ours.arc < np.pi * 0.03)
     assert (ours.length[short] <= lengths[short] + 1e-9).all()
     if quadrant == "all":
         assert np.median(lengths[short] - ours.length[short]) < 2e-5
     # Across the axis the plane of OpenSim contains the geodesic.
-    p[:, 2] = s[:, 2] = 0.01
+    p[2] = s[2] = 0.01
     ours, lengths, engaged = compared("cylinder", quadrant, p, s, cylinder_length)
     np.testing.assert_array_equal(ours.engaged, engaged)
-    short = ours.arc_length < np.pi * 0.03  # longer anticlockwise arcs have the wrong length in OpenSim
+    short = ours.arc < np.pi * 0.03  # longer anticlockwise arcs have the wrong length in OpenSim
     np.testing.assert_allclose(ours.length[short], lengths[short], rtol=0, atol=1e-9)
 
 

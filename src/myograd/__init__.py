@@ -23,11 +23,12 @@ _PLACES = {
         "mass_matrix momentum point_jacobian point_position potential_energy project_speeds speeds"
     ),
     "dynamics.batch": "batched",
-    "muscle.api": "moment_arms muscle_gradients muscle_lengths muscle_speeds",
     "muscle.contraction": "activation_derivative muscle_dynamics muscle_equilibrium muscle_force_balance",
     "muscle.activation": "activation_rate integrate_activation",
     "muscle.state": "MuscleState",
     "muscle.emg": "ExcitationFilter emg_envelope emg_to_excitation",
+    "muscle.api": "moment_arms muscle_gradients muscle_lengths muscle_speeds path_points",
+    "muscle.jumps": "Jump length_jumps",
     "files.models": "load_model save_model",
     "model.compile": "compile_model",
     "model.model": "Model",

@@ -5,8 +5,9 @@ from __future__ import annotations
 import json
 import sys
 import warnings
+from enum import StrEnum
 from pathlib import Path
-from typing import Annotated
+from typing import TYPE_CHECKING, Annotated
 
 import typer
 from rich.console import Console
@@ -18,9 +19,14 @@ from myograd.app import views
 from myograd.errors import MyogradError
 from myograd.files.osim_read import read_osim
 from myograd.files.osim_write import write_osim
+from myograd.model.description import ModelDescription
+
+if TYPE_CHECKING:
+    from myograd.muscle.jumps import Jump
 
 app = typer.Typer(
-    help="Differentiable musculoskeletal dynamics: look at OpenSim models, and compute with them.",
+    help="Differentiable musculoskeletal dynamics: look at OpenSim models, and compute with them. Tables and pictures that a "
+    "command writes replace what had their name; models do only with --force.",
     no_args_is_help=True,
     add_completion=False,
     pretty_exceptions_enable=False,
@@ -33,6 +39,12 @@ Model = Annotated[
     str, typer.Argument(metavar="MODEL", help="An .osim file, or the name of a model that ships with myograd.")
 ]
 Json = Annotated[bool, typer.Option("--json", help="Print JSON, in SI units and radians.")]
+
+
+class Peer(StrEnum):
+    """Programs that results can be compared with."""
+
+    OPENSIM = "opensim"
 
 
 def main() -> None:
@@ -84,6 +96,14 @@ def find(model: str) -> Path:
     return models.model_path(model)
 
 
+def _fit(path: Path | None, ending: str) -> None:
+    """Raise before any work is done if a file with this ending could not be written there."""
+    if path and path.suffix.lower() != ending:
+        raise MyogradError(f"the file to write must end in {ending}, and {path} does not")
+    if path and not path.resolve().parent.is_dir():
+        raise MyogradError(f"there is no folder {path.resolve().parent} to write {path.name} into")
+
+
 def _wrote(path: Path) -> None:
     out.print(f"wrote {path.resolve()}", soft_wrap=True)
 
@@ -108,19 +128,44 @@ def check(
     strict: Annotated[
         bool, typer.Option("--strict", help="Exit with 1 if something that changes motion or force is not used.")
     ] = False,
+    jumps: Annotated[
+        bool,
+        typer.Option("--jumps", help="Also look for poses at which a muscle's length jumps, and say why. Loads JAX."),
+    ] = False,
     as_json: Json = False,
 ) -> None:
     """List what a file holds and myograd does not use, most important first.
 
-    Exit code 0 if the file could be read (see --strict), 2 if not.
+    Exit code 0 if the file could be read (see --strict), 2 if not. JSON is a list of these elements; with --jumps, an object
+    with the lists `unread` and `jumps`.
     """
     description = read_osim(find(model))
+    found = _find_jumps(description) if jumps else []
     if as_json:
-        _print_json(views.check_data(description))
+        unread = views.check_data(description)
+        _print_json({"unread": unread, "jumps": views.jumps_data(description, found)} if jumps else unread)
     else:
         out.print(views.check_view(description))
+        if jumps:
+            out.print()
+            out.print(views.jumps_view(description, found))
+        elif views.may_jump(description):
+            out.print(
+                f"Do lengths of muscles jump at some pose? `myograd check {model} --jumps` looks.", soft_wrap=True
+            )
     if strict and any(element.severity in ("motion", "force") for element in description.unread):
         raise typer.Exit(1)
+
+
+def _find_jumps(description: ModelDescription) -> list[Jump]:
+    found: list[Jump] = []
+    with err.status("loading JAX ...") as status:
+        model = myograd.compile_model(description)
+        names = model.independent_coordinates
+        for number, name in enumerate(names, 1):
+            status.update(f"looking for jumps along {name}, {number} of {len(names)}; {len(found)} so far ...")
+            found += myograd.length_jumps(model, name)
+    return found
 
 
 @app.command()
@@ -130,8 +175,7 @@ def convert(
     force: Annotated[bool, typer.Option("--force", help="Replace OUT.osim if it exists.")] = False,
 ) -> None:
     """Write a model, of any version that can be read, as an OpenSim 4.6 document."""
-    if target.suffix.lower() != ".osim":
-        raise MyogradError(f"the file to write must end in .osim, and {target} does not")
+    _fit(target, ".osim")
     if target.exists() and not force:
         raise MyogradError(f"{target} exists already; --force replaces it")
     description = read_osim(find(model))
@@ -147,17 +191,29 @@ def moment_arms(
     ] = None,
     muscles: Annotated[str | None, typer.Option(help="Names of muscles, with commas; without it, all.")] = None,
     target: Annotated[
-        Path | None, typer.Option("--out", help="Write a .csv: coordinate, value, muscle, moment arm in metres.")
+        Path | None,
+        typer.Option(
+            "--out", help="Write (or replace) a .csv file: coordinate, value, muscle, moment arm, length; in SI."
+        ),
     ] = None,
-    plot: Annotated[Path | None, typer.Option(help="Write the curves to an .html file.")] = None,
+    plot: Annotated[
+        Path | None, typer.Option(help="Write (or replace) an .html file with the curves of moment arm and length.")
+    ] = None,
     points: Annotated[int, typer.Option(min=2, help="Values of the coordinate, evenly over its range.")] = 51,
+    against: Annotated[
+        Peer | None, typer.Option(help="Add what OpenSim says at the same poses (needs: pip install opensim).")
+    ] = None,
 ) -> None:
-    """Compute moment arms over the range of a coordinate, others at their defaults, constraints satisfied."""
+    """Compute moment arms and lengths over the range of a coordinate, others at their defaults, constraints satisfied."""
+    _fit(target, ".csv")
+    _fit(plot, ".html")
+    path = find(model)
     from myograd.app import sweep
 
-    path = find(model)
     with err.status("loading JAX and compiling ..."):
-        curves = sweep.moment_arm_curves(path, coordinate, muscles.split(",") if muscles else None, points)
+        curves = sweep.moment_arm_curves(
+            path, coordinate, muscles.split(",") if muscles else None, points, against is Peer.OPENSIM
+        )
     out.print(sweep.table(curves))
     if target:
         sweep.write_csv(curves, target)
@@ -169,10 +225,12 @@ def moment_arms(
 
 @app.command()
 def demo(
-    target: Annotated[Path, typer.Option("--out", help="The .html file to write.")] = Path("demo.html"),
-    picture: Annotated[Path | None, typer.Option(help="Also write the picture of the swing as an .svg file.")] = None,
+    target: Annotated[Path, typer.Option("--out", help="The .html file to write (or replace).")] = Path("demo.html"),
+    picture: Annotated[Path | None, typer.Option(help="Also write (or replace) an .svg picture of the swing.")] = None,
 ) -> None:
     """Let a shipped leg swing for five seconds; write its motion, energy and moment arms to an HTML file."""
+    _fit(target, ".html")
+    _fit(picture, ".svg")
     from myograd.app import demo
 
     with err.status("loading JAX ...") as status:

@@ -17,11 +17,12 @@ class Drawing:
     height: int
     parts: list[str] = field(default_factory=list)
 
-    def line(self, points: np.ndarray, color: str, width: float = 1.0, opacity: float = 1.0) -> None:
-        """A polyline through `points` [n, 2]."""
+    def line(self, points: np.ndarray, color: str, width: float = 1.0, opacity: float = 1.0, dashes: str = "") -> None:
+        """A polyline through `points` [n, 2]; `dashes`: lengths of strokes and gaps, "4 3"."""
         where = " ".join(f"{x:.1f},{y:.1f}" for x, y in points)
+        dashed = f'stroke-dasharray="{dashes}" ' if dashes else ""
         self.parts.append(
-            f'<polyline points="{where}" fill="none" stroke="{color}" stroke-width="{width:g}" '
+            f'<polyline points="{where}" fill="none" stroke="{color}" stroke-width="{width:g}" {dashed}'
             f'stroke-opacity="{opacity:.3g}" stroke-linecap="round" stroke-linejoin="round"/>'
         )
 

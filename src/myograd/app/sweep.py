@@ -1,14 +1,13 @@
-"""Moment arms over the range of a coordinate, as `myograd moment-arms` shows them: table, CSV file, plot.
+"""Moment arms and lengths over the range of a coordinate, as `myograd moment-arms` shows them: table, CSV file, plot.
 
-One coordinate runs over its range; the others stay at their defaults, except for those that constraints make follow.
-Where the constraints do not let the coordinate be, or where a muscle touches a wrapping surface, moment arms are NaN.
+Poses are those of `dynamics.along`. NaN means that the constraints do not let the coordinate be there, or that no path at rest
+over the muscle's surfaces was found.
 """
 
 from __future__ import annotations
 
 import csv
 import io
-import math
 from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
@@ -16,24 +15,26 @@ from pathlib import Path
 import jax
 import jax.numpy as jnp
 import numpy as np
-import plotly.graph_objects as go
 from jax import lax
+from plotly.colors import qualitative
+from plotly.subplots import make_subplots
 from rich.console import Group, RenderableType
 from rich.table import Table
 from rich.text import Text
 
 import myograd
+from myograd.app.peer import OpenSimModel
+from myograd.dynamics.along import pose_along, values_along
 from myograd.dynamics.guard import plain_errors
 from myograd.errors import ModelError, nearest
 from myograd.files.atomic import write_text
-from myograd.model.description import Coordinate
 
 NONE = 1e-12  # m; smaller moment arms are rounding: the muscle does not cross the joint
 
 
 @dataclass
 class Curve:
-    """Moment arms along one coordinate.
+    """Moment arms and lengths along one coordinate.
 
     A translation has no moment arm but a share of the tension, a pure number; a coupled coordinate (one that drives
     turns and shifts at once) has a unit of its own.
@@ -44,6 +45,9 @@ class Curve:
     values: np.ndarray  # [points] rad, m, or the coordinate's own unit
     muscles: tuple[str, ...]
     arms: np.ndarray  # [points, muscles] m/rad, m/m, or m per own unit
+    lengths: np.ndarray  # [points, muscles] m
+    opensim_arms: np.ndarray | None = None
+    opensim_lengths: np.ndarray | None = None
 
     @property
     def axis(self) -> str:
@@ -53,11 +57,13 @@ class Curve:
     def arm_unit(self) -> str:
         return "mm/mm" if self.motion == "translational" else "mm"
 
+    @property
+    def arm_scale(self) -> float:
+        """From SI to `arm_unit`."""
+        return 1.0 if self.motion == "translational" else 1e3
+
     def shown_values(self) -> np.ndarray:
         return np.degrees(self.values) if self.motion == "rotational" else self.values
-
-    def shown_arms(self) -> np.ndarray:
-        return self.arms * (1.0 if self.motion == "translational" else 1e3)
 
     def crossing(self) -> list[int]:
         """Indices of the muscles that act on the coordinate, or whose moment arm is not known anywhere."""
@@ -65,48 +71,38 @@ class Curve:
         return np.flatnonzero(acts | np.isnan(self.arms).all(axis=0)).tolist()
 
 
-def moment_arm_curves(path: Path, coordinate: str | None, muscles: Sequence[str] | None, points: int) -> list[Curve]:
+def moment_arm_curves(
+    path: Path, coordinate: str | None, muscles: Sequence[str] | None, points: int, against_opensim: bool = False
+) -> list[Curve]:
     """Sweep one coordinate, or every independent one, of the model at `path`; keep these muscles, or all."""
+    peer = OpenSimModel(path) if against_opensim else None
     model = myograd.load_model(path)
     names = model.coordinate_names
     chosen = _choose(model.independent_coordinates, [coordinate] if coordinate else None, "independent coordinate")
     kept = _choose(model.muscle_names, muscles, "muscle")
     columns = np.array([names.index(name) for name in chosen])
     rows = np.array([model.muscle_names.index(name) for name in kept])
-    default = myograd.assemble(model, model.default_pose())
+    rest = myograd.assemble(model, model.default_pose())
 
     @jax.jit
-    def sweep(columns: jax.Array, values: jax.Array) -> jax.Array:
-        def at(column: jax.Array, value: jax.Array) -> jax.Array:
-            q, possible = _pose(model, default.at[column].set(value), column)
-            return jnp.where(possible, myograd.moment_arms(model, q)[rows, column], jnp.nan)
+    def sweep(columns: jax.Array, values: jax.Array) -> tuple[jax.Array, jax.Array, jax.Array]:
+        def at(column: jax.Array, value: jax.Array) -> tuple[jax.Array, jax.Array, jax.Array]:
+            q, possible = pose_along(model, rest, column, value)
+            arms, lengths = myograd.moment_arms(model, q)[rows, column], myograd.muscle_lengths(model, q)[rows]
+            known = jnp.where(possible, 1.0, jnp.nan)
+            return q * known, arms * known, lengths * known
 
-        return jax.vmap(jax.vmap(at, (None, 0)))(columns, values)
+        return lax.map(lambda row: jax.vmap(at, (None, 0))(*row), (columns, values))
 
-    description = {c.name: c for c in model.source.description.coordinates()}
-    grids = np.array([_grid(description[name], points) for name in chosen])
+    grids = np.array([values_along(model, name, points) for name in chosen])
     with plain_errors():
-        arms = np.asarray(sweep(jnp.asarray(columns), jnp.asarray(grids)))
-    motions = [description[name].motion_type for name in chosen]
-    return [Curve(name, motions[i], grids[i], kept, arms[i]) for i, name in enumerate(chosen)]
-
-
-def _pose(model: myograd.Model, q: jax.Array, column: jax.Array) -> tuple[jax.Array, jax.Array]:
-    """A pose near q that satisfies the constraints with the coordinate at `column` as it is; and whether there is one.
-
-    `assemble` sets what follows from couplers, but closes loops by moving every coordinate. There, Newton's method with
-    the one column of the constraint Jacobian left out.
-    """
-    if len(model.constraints.implicit_rows) == 0:
-        return myograd.assemble(model, q), jnp.array(True)
-
-    def closer(_: int, q: jax.Array) -> jax.Array:
-        G = myograd.constraint_jacobian(model, q).at[:, column].set(0.0)
-        speeds = jnp.linalg.pinv(G, rtol=1e-9) @ myograd.constraint_errors(model, q)
-        return q - myograd.coordinate_rates(model, q, speeds)
-
-    q = lax.fori_loop(0, 30, closer, q)
-    return q, jnp.max(jnp.abs(myograd.constraint_errors(model, q))) < 1e-9
+        poses, arms, lengths = map(np.asarray, sweep(jnp.asarray(columns), jnp.asarray(grids)))
+    motions = {c.name: c.motion_type for c in model.source.description.coordinates()}
+    curves = [Curve(name, motions[name], grids[i], kept, arms[i], lengths[i]) for i, name in enumerate(chosen)]
+    if peer:
+        for curve, q in zip(curves, poses, strict=True):
+            curve.opensim_lengths, curve.opensim_arms = peer.lengths_and_arms(names, q, curve.coordinate, kept)
+    return curves
 
 
 def _choose(known: Sequence[str], wanted: Sequence[str] | None, what: str) -> tuple[str, ...]:
@@ -120,31 +116,30 @@ def _choose(known: Sequence[str], wanted: Sequence[str] | None, what: str) -> tu
     return tuple(wanted)
 
 
-def _grid(coordinate: Coordinate, points: int) -> np.ndarray:
-    """Values over the range, or to 180° (1 m) from the default where a limit is more than a turn (10 m) from zero."""
-    far, reach = (10.0, 1.0) if coordinate.motion_type == "translational" else (2 * math.pi, math.pi)
-    low, high = (
-        limit if abs(limit) <= far else coordinate.default_value + sign * reach
-        for sign, limit in zip((-1, 1), coordinate.range, strict=True)
-    )
-    return np.linspace(low, high, points)
-
-
 def table(curves: list[Curve]) -> RenderableType:
-    """Per coordinate: the muscles that cross it, with their least and greatest moment arm."""
+    """Per coordinate: the muscles that cross it, with their least and greatest moment arm, and how far OpenSim's are off."""
     parts: list[RenderableType] = []
     for curve in curves:
-        x, arms = curve.shown_values(), curve.shown_arms()
+        x, arms = curve.shown_values(), curve.arms * curve.arm_scale
         rows = Table("muscle", title=f"{curve.axis}, {x[0]:.4g} to {x[-1]:.4g}", title_justify="left", box=None)
         rows.add_column(f"least [{curve.arm_unit}]", justify="right")
         rows.add_column(f"greatest [{curve.arm_unit}]", justify="right")
+        compared = []
+        if curve.opensim_arms is not None and curve.opensim_lengths is not None:
+            rows.add_column(f"Δ arm to OpenSim [{curve.arm_unit}]", justify="right")
+            rows.add_column("Δ length [mm]", justify="right")
+            compared = [
+                (curve.opensim_arms - curve.arms) * curve.arm_scale,
+                (curve.opensim_lengths - curve.lengths) * 1e3,
+            ]
         rows.add_column("")
         for i in curve.crossing():
-            known = arms[~np.isnan(arms[:, i]), i]
-            least, greatest = (f"{known.min():.3f}", f"{known.max():.3f}") if len(known) else ("", "")
-            gap = len(arms) - len(known)
-            why = f"not known at {gap} of {len(arms)} poses: touches a wrapping surface, or the pose is impossible"
-            rows.add_row(curve.muscles[i], least, greatest, Text(why if gap else "", "yellow"))
+            known = ~np.isnan(arms[:, i])
+            shown = [arms[known, i].min(), arms[known, i].max()] if known.any() else []
+            shown += [np.max(np.abs(off[known, i])) for off in compared if known.any()]
+            cells = [f"{value:.3f}" for value in shown] or [""] * (2 + len(compared))
+            why = f"not known at {np.sum(~known)} of {len(arms)} poses: the pose is impossible, or no path at rest was found"
+            rows.add_row(curve.muscles[i], *cells, Text("" if known.all() else why, "yellow"))
         parts.append(rows if rows.row_count else f"{curve.coordinate}: no muscle acts on it")
     return Group(*parts)
 
@@ -153,37 +148,69 @@ def write_csv(curves: list[Curve], path: Path) -> None:
     """One line per coordinate value and muscle, at full precision, in radians and metres."""
     lines = io.StringIO()
     rows = csv.writer(lines, lineterminator="\n")
-    rows.writerow(["coordinate", "value", "muscle", "moment_arm"])
+    header = ["coordinate", "value", "muscle", "moment_arm", "length"]
+    compared = curves[0].opensim_arms is not None
+    rows.writerow(header + (["opensim_moment_arm", "opensim_length"] if compared else []))
     for curve in curves:
-        for value, arms in zip(curve.values.tolist(), curve.arms.tolist(), strict=True):
+        columns = [curve.arms, curve.lengths, curve.opensim_arms, curve.opensim_lengths]
+        numbers = np.stack([x for x in columns if x is not None], axis=-1).tolist()
+        for value, per_muscle in zip(curve.values.tolist(), numbers, strict=True):
             rows.writerows(
-                [curve.coordinate, value, muscle, arm] for muscle, arm in zip(curve.muscles, arms, strict=True)
+                [curve.coordinate, value, muscle, *x] for muscle, x in zip(curve.muscles, per_muscle, strict=True)
             )
     write_text(path, lines.getvalue())
 
 
 def write_plot(curves: list[Curve], path: Path) -> None:
-    """Curves of the muscles that cross each coordinate, chosen from a menu, in an HTML file that needs nothing else."""
-    figure = go.Figure()
+    """Moment arms above, lengths below, of the muscles that cross each coordinate, which is chosen from a menu; in an HTML
+    file that needs nothing else."""
+    figure = make_subplots(rows=2, cols=1, shared_xaxes=True, vertical_spacing=0.06)
     owner: list[int] = []  # of each line: the number of its coordinate
     for number, curve in enumerate(curves):
-        x, arms = curve.shown_values(), curve.shown_arms()
-        for i in curve.crossing():
-            figure.add_scatter(x=x, y=arms[:, i], name=curve.muscles[i], mode="lines", visible=number == 0)
-            owner.append(number)
+        panels = (
+            (1, curve.arms, curve.opensim_arms, curve.arm_scale),
+            (2, curve.lengths, curve.opensim_lengths, 1e3),
+        )
+        for place, i in enumerate(curve.crossing()):
+            color = qualitative.D3[place % len(qualitative.D3)]
+            for row, ours, opensims, scale in panels:
+                for values, dash in ((ours, "solid"), (opensims, "dash")):
+                    if values is None:
+                        continue
+                    figure.add_scatter(
+                        x=curve.shown_values(),
+                        y=values[:, i] * scale,
+                        name=curve.muscles[i] + (" (OpenSim)" if dash == "dash" else ""),
+                        mode="lines",
+                        line={"color": color, "dash": dash},
+                        legendgroup=curve.muscles[i],
+                        showlegend=row == 1 and dash == "solid",
+                        visible=number == 0,
+                        row=row,
+                        col=1,
+                    )
+                    owner.append(number)
+
+    def titles(curve: Curve) -> dict[str, str]:
+        return {
+            "xaxis2.title.text": curve.axis,
+            "yaxis.title.text": f"moment arm [{curve.arm_unit}]",
+            "yaxis2.title.text": "length [mm]",
+        }
+
     menu = [
         {
             "label": curve.coordinate,
             "method": "update",
-            "args": [
-                {"visible": [number == n for n in owner]},
-                {"xaxis.title.text": curve.axis, "yaxis.title.text": f"moment arm [{curve.arm_unit}]"},
-            ],
+            "args": [{"visible": [number == n for n in owner]}, titles(curve)],
         }
         for number, curve in enumerate(curves)
     ]
-    first = curves[0]
-    figure.update_layout(template="plotly_white", xaxis_title=first.axis, yaxis_title=f"moment arm [{first.arm_unit}]")
+    figure.update_layout(
+        titles(curves[0]),
+        template="plotly_white",
+        legend_title_text="dashed: OpenSim" if curves[0].opensim_arms is not None else "",
+    )
     if len(curves) > 1:
         figure.update_layout(updatemenus=[{"buttons": menu, "x": 0.0, "xanchor": "left", "y": 1.12}])
     write_text(path, figure.to_html(include_plotlyjs=True))

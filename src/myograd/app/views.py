@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections import Counter, deque
 from collections.abc import Sequence
 from math import degrees, isfinite
+from typing import TYPE_CHECKING
 
 from rich.console import Group, RenderableType
 from rich.padding import Padding
@@ -23,6 +24,9 @@ from myograd.model.description import (
     MovingPathPoint,
     Unread,
 )
+
+if TYPE_CHECKING:
+    from myograd.muscle.jumps import Jump
 
 UNITS = {"rotational": "rad", "translational": "m", "coupled": ""}
 
@@ -269,3 +273,41 @@ def check_view(description: ModelDescription) -> RenderableType:
         if kinds:
             total.add_row(severity, ", ".join(f"{n} {kind}" for kind, n in kinds.items()))
     return Group(table, Text(), Text(f"Not used of {description.source}:"), total)
+
+
+def may_jump(description: ModelDescription) -> bool:
+    """Whether some path has what can make its length jump: a conditional point, or a surface to wrap over."""
+    paths = [muscle.path for muscle in description.muscles]
+    return any(path.wraps or any(isinstance(p, ConditionalPathPoint) for p in path.points) for path in paths)
+
+
+def jumps_data(description: ModelDescription, jumps: Sequence[Jump]) -> list[dict]:
+    """Where lengths jump, ready for JSON."""
+    motion = {c.name: c.motion_type for c in description.coordinates()}
+    return [
+        {
+            "muscle": jump.muscle,
+            "coordinate": jump.coordinate,
+            "value": jump.value,
+            "unit": UNITS[motion[jump.coordinate]],
+            "size": jump.size,
+            "cause": jump.cause,
+        }
+        for jump in jumps
+    ]
+
+
+def jumps_view(description: ModelDescription, jumps: Sequence[Jump]) -> RenderableType:
+    """What `myograd check --jumps` adds."""
+    how = "along each coordinate's range, others at their defaults"
+    if not jumps:
+        return Text(f"No muscle's length was found to jump by more than 0.01 mm {how}.", style="green")
+    motion = {c.name: c.motion_type for c in description.coordinates()}
+    table = Table("muscle", "coordinate", "at", "by [mm]", "what happens to the path as the coordinate grows", box=None)
+    table.columns[2].justify = table.columns[3].justify = "right"
+    for jump in sorted(jumps, key=lambda jump: (jump.muscle, jump.coordinate, jump.value)):
+        at = _amount(jump.value, motion[jump.coordinate])
+        table.add_row(jump.muscle, jump.coordinate, at, f"{jump.size * 1e3:+.3f}", jump.cause)
+    muscles = {jump.muscle for jump in jumps}
+    total = f"{len(jumps)} {_number(len(jumps), 'jumps')} of {len(muscles)} {_number(len(muscles), 'muscles')}, {how}."
+    return Group(table, Text(), Text(total, style="yellow"))

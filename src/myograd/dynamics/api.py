@@ -139,7 +139,8 @@ def speeds(model: Model, q: Vector, qdot: Vector) -> Vector:
 @entry
 def mass_matrix(model: Model, q: Vector) -> Float[Array, "c c"]:
     """M(q), constraints not considered."""
-    return joint_space_inertia(model, pose(model, q))
+    at = pose(model, q)
+    return joint_space_inertia(model, at, link_inertia(model, at))
 
 
 @entry
@@ -185,7 +186,7 @@ def bias_forces(model: Model, q: Vector, u: Vector) -> Vector:
     """b in `M udot + b = tau`: Coriolis and centrifugal terms less gravity [N m, N]."""
     at = pose(model, q)
     moving = motion(model, q, u, at)
-    return newton_euler(model, at, moving, moving.bias_acceleration, model.gravity)
+    return newton_euler(model, at, moving, link_inertia(model, at), moving.bias_acceleration)
 
 
 @entry
@@ -215,7 +216,7 @@ def inverse_dynamics(
     """
     at = pose(model, q)
     moving = motion(model, q, u, at)
-    needed = newton_euler(model, at, moving, accelerations(model, at, moving, udot), model.gravity)
+    needed = newton_euler(model, at, moving, link_inertia(model, at), accelerations(model, at, moving, udot))
     return needed - generalized_force(model, at, _on_links(model, at, wrenches))
 
 
@@ -268,10 +269,10 @@ def _terms(
     wrenches: Float[Array, "bodies 6"] | None,
     time: float | Float[Array, ""],
 ) -> tuple[Dynamics, Vector]:
-    """Terms of the equation of motion, and all forces on its right-hand side but the constraints'."""
+    """Terms of the equation of motion, and the generalised forces that are applied."""
     at = pose(model, q)
     terms = Dynamics(model, q, u, at, motion(model, q, u, at), time)
-    force = -terms.bias if tau is None else tau - terms.bias
+    force = jnp.zeros_like(u) if tau is None else tau
     if wrenches is not None:
         force = force + generalized_force(model, at, _on_links(model, at, wrenches))
     return terms, force

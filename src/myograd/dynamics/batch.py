@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
+from functools import partial
 from typing import Any
 
 import jax
@@ -31,7 +32,7 @@ LAPACK = {
 }
 
 
-def batched(function: Callable[..., Any], chunk: int = 64) -> Callable[..., Any]:
+def batched(function: Callable[..., Any], chunk: int = 32) -> Callable[..., Any]:
     """`function`, mapped over the first axis of all its arguments.
 
         lengths = mg.batched(lambda q: mg.muscle_lengths(model, q))
@@ -69,13 +70,15 @@ def batched(function: Callable[..., Any], chunk: int = 64) -> Callable[..., Any]
         # All threads get equally many rows, so that one compilation serves all: some rows may be worked out twice.
         starts = [min(i * share, count - share) for i in range(parts)]
         done = list(pool.map(lambda i: jax.block_until_ready(compiled([x[i : i + share] for x in arrays])), starts))
-        new = [i * share - start for i, start in enumerate(starts)]
-        return jax.tree.map(
-            lambda *leaves: jnp.asarray(np.concatenate([np.asarray(x)[k:] for x, k in zip(leaves, new, strict=True)])),
-            *done,
-        )
+        return jax.block_until_ready(_joined(done, tuple(i * share - start for i, start in enumerate(starts))))
 
     return call
+
+
+@partial(jax.jit, static_argnums=1)
+def _joined(parts: list[Any], skipped: tuple[int, ...]) -> Any:
+    """The parts one after the other, each without as many of its first rows as are said to be skipped."""
+    return jax.tree.map(lambda *leaves: jnp.concatenate([x[k:] for x, k in zip(leaves, skipped, strict=True)]), *parts)
 
 
 def _cores() -> int:
@@ -83,8 +86,9 @@ def _cores() -> int:
 
 
 def _uses_lapack(jaxpr: Any) -> bool:
-    """XLA's linear algebra on CPU waits for a thread of the pool that it runs in: two such calls at once can wait for each
-    other forever (seen with jax 0.10.2), so functions that use it stay on one thread."""
+    """LAPACK calls of XLA on CPU (jaxlib's `ParallelBatchMap`, seen in jax 0.10.2) run in a thread of a pool, and wait there
+    for tasks that they give to the same pool: two at once can wait for each other forever, whatever BLAS is told. So
+    functions that use them stay on one thread."""
     for equation in jaxpr.eqns:
         if equation.primitive.name in LAPACK:
             return True

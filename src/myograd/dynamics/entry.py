@@ -30,11 +30,11 @@ SHAPES: dict[str, tuple[str | int, ...]] = {
 def entry(function: F) -> F:
     """Decorate `f(model, q, ...)`: arguments named in SHAPES must be finite and of that shape; f is compiled.
 
-    Inside another `jit`, `vmap` or `grad` only shapes can be checked. Strings and tuples are static. Called directly, f
+    Inside another `jit`, `vmap` or `grad` only shapes can be checked. Strings, tuples and integers are static. Called directly, f
     compiles once per model structure.
     """
     signature = inspect.signature(function)
-    static = tuple(name for name, p in signature.parameters.items() if isinstance(p.default, str | tuple))
+    static = tuple(name for name, p in signature.parameters.items() if isinstance(p.default, str | tuple | int))
     compiled = jax.jit(function, static_argnames=static)
 
     @functools.wraps(function)

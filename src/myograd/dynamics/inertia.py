@@ -46,11 +46,14 @@ def apply_inertia(inertia: Float[Array, "10 n"], V: Float[Array, "6 n"]) -> Floa
     return jnp.concatenate([turning + cross(h, v), m * v + cross(w, h)])
 
 
-def joint_space_inertia(model: Model, at: Pose) -> Float[Array, "c c"]:
-    """M(q), by composite rigid bodies."""
-    links = model.tree.speed_links
-    composite = link_inertia(model, at) @ links.T
-    F, S = settled((apply_inertia(composite, at.screws), at.screws))
+def joint_space_inertia(
+    model: Model, at: Pose, inertia: Float[Array, "10 n"], which: np.ndarray | None = None
+) -> Float[Array, "k k"]:
+    """M(q), or its rows and columns of the coordinates `which`, by composite rigid bodies."""
+    links, S = model.tree.speed_links, at.screws
+    if which is not None:
+        links, S = links[which], S[:, which]
+    F, S = settled((apply_inertia(inertia @ links.T, S), S))
     common = links @ links.T
     inboard = common == links.sum(axis=1)  # [i, j]: everything that j moves, i moves too
     apart = common == 0

@@ -7,19 +7,23 @@ from jaxtyping import Array, Float
 
 from ..geometry.spatial import dot, force_cross
 from ..model.model import Model
-from .inertia import apply_inertia, link_inertia
+from .inertia import apply_inertia
 from .kinematics import Motion, Pose
 
 
 def newton_euler(
-    model: Model, at: Pose, moving: Motion, acceleration: Float[Array, "6 n"], gravity: Float[Array, "3"]
+    model: Model, at: Pose, moving: Motion, inertia: Float[Array, "10 n"], acceleration: Float[Array, "6 n"]
 ) -> Float[Array, " c"]:
     """Generalised forces that accelerate the links as given, against gravity."""
-    inertia = link_inertia(model, at)
-    lifted = acceleration - jnp.concatenate([jnp.zeros(3), gravity])[:, None]
+    lifted = acceleration - jnp.concatenate([jnp.zeros(3), model.gravity])[:, None]
     V = moving.velocity
     wrench = apply_inertia(inertia, lifted) + force_cross(V, apply_inertia(inertia, V))
     return generalized_force(model, at, wrench)
+
+
+def mass_times(model: Model, at: Pose, inertia: Float[Array, "10 n"], udot: Float[Array, " c"]) -> Float[Array, " c"]:
+    """`M udot`, without M."""
+    return generalized_force(model, at, apply_inertia(inertia, (at.screws * udot) @ model.tree.speed_links))
 
 
 def generalized_force(model: Model, at: Pose, wrench: Float[Array, "6 n"]) -> Float[Array, " c"]:

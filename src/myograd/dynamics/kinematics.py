@@ -85,23 +85,44 @@ def _ellipsoid_normal(model: Model, q: Float[Array, " c"]) -> Float[Array, "3 e"
     return jnp.stack([jnp.sin(y), -jnp.sin(x) * jnp.cos(y), jnp.cos(x) * jnp.cos(y)])
 
 
-def _turns(model: Model, y: Float[Array, "6 n"]) -> list[Float[Array, "n 3 3"]]:
-    """The three rotations of each joint (Rodrigues): the first turned into its parent body, the last into its child body."""
-    joints = model.joints
-    sine, cosine = settled((jnp.sin(y[:3]), jnp.cos(y[:3])))
-    turns = []
-    for k in range(3):
-        K = jnp.moveaxis(cross_matrix(joints.axes[k]), 2, 0)
-        constant, along_sine, along_versine = jnp.broadcast_to(jnp.eye(3), K.shape), K, K @ K
-        if k == 0:
-            P = jnp.moveaxis(joints.parent_rotation, 2, 0)
-            constant, along_sine, along_versine = P, P @ along_sine, P @ along_versine
-        if k == 2:
-            C = jnp.moveaxis(joints.child_rotation, 2, 0).mT
-            constant, along_sine, along_versine = C, along_sine @ C, along_versine @ C
-        s, c = sine[k, :, None, None], cosine[k, :, None, None]
-        turns.append(constant + s * along_sine + (1 - c) * along_versine)
-    return settled(turns)
+def _turns(model: Model, y: Float[Array, "6 n"]) -> tuple[Float[Array, "n 3 3"], Float[Array, "n 3 3"]]:
+    """Rotation of each joint from its child to its parent body; and its first turn, into the parent body, of joints that turn
+    about further axes (Rodrigues).
+
+    Most joints turn about their first axis only. What comes after it is then constant, and made part of that turn.
+    """
+    joints, tree = model.joints, model.tree
+    links = len(tree.inboard)
+    chained = np.unique(tree.slots[(tree.slots >= links) & (tree.slots < 3 * links)] % links)  # turn about further axes
+    into_child = jnp.moveaxis(joints.child_rotation, 2, 0).mT
+    constant = joints.offsets.reshape(6, links)
+    after = _turn(joints.axes[1], constant[1]) @ _turn(joints.axes[2], constant[2]) @ into_child
+    after = jnp.where(np.isin(np.arange(links), chained)[:, None, None], np.eye(3), after)
+    first = _turn(joints.axes[0], y[0], jnp.moveaxis(joints.parent_rotation, 2, 0), after)
+    if len(chained) == 0:
+        return first, first
+    second = _turn(joints.axes[1][:, chained], y[1, chained])
+    third = _turn(joints.axes[2][:, chained], y[2, chained], after=into_child[chained])
+    first, second, third = settled((first, second, third))
+    source = np.arange(links)
+    source[chained] = links + np.arange(len(chained))
+    return jnp.concatenate([first, first[chained] @ second @ third])[source], first
+
+
+def _turn(
+    axis: Float[Array, "3 n"],
+    angle: Float[Array, " n"],
+    before: Float[Array, "n 3 3"] | None = None,
+    after: Float[Array, "n 3 3"] | None = None,
+) -> Float[Array, "n 3 3"]:
+    """`before R(angle) after` for rotations about axes: a combination of three matrices that do not depend on the angle."""
+    K = jnp.moveaxis(cross_matrix(axis), 2, 0)
+    parts = [jnp.broadcast_to(jnp.eye(3), K.shape), K, K @ K]
+    if before is not None:
+        parts = [before @ part for part in parts]
+    if after is not None:
+        parts = [part @ after for part in parts]
+    return parts[0] + jnp.sin(angle)[:, None, None] * parts[1] + (1 - jnp.cos(angle))[:, None, None] * parts[2]
 
 
 def pose(model: Model, q: Float[Array, " c"]) -> Pose:
@@ -112,8 +133,7 @@ def pose(model: Model, q: Float[Array, " c"]) -> Pose:
     """
     joints, tree = model.joints, model.tree
     y, slope = _amounts(model, q)
-    first, second, third = _turns(model, y)
-    R = (first @ second) @ third
+    R, first = _turns(model, y)
     slide = rotate(joints.parent_rotation, sum(joints.axes[3 + k] * y[3 + k] for k in range(3)))  # type: ignore[arg-type]
     p = (joints.parent_translation + slide).T - jnp.einsum("nij,jn->ni", R, joints.child_translation)
     if tree.reversed.any():  # as seen from the body nearer to ground

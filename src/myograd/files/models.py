@@ -35,11 +35,9 @@ def _warn_of_unread(description: ModelDescription) -> None:
     kinds: dict[str, int] = {}
     for item in matters:
         kinds[item.kind] = kinds.get(item.kind, 0) + 1
-    wraps = kinds.pop("PathWrap", 0)
     listed = ", ".join(f"{count} {kind}" for kind, count in kinds.items())
-    over = f"{wraps} muscles pass over wrapping surfaces: NaN where they touch one. " if wraps else ""
     warnings.warn(
-        f"{description.source}: {over}Forces and other parts that are not used yet: {listed}. "
+        f"{description.source}: Forces and other parts that are not used yet: {listed}. "
         f"See `myograd check {description.source}`",
         UnreadWarning,
         stacklevel=3,

@@ -77,14 +77,6 @@ def _read_path(muscle: Fields, node: Node) -> Path:
     fields.close()
     if len(path.points) < 2:
         raise muscle.error(f"a path has at least two points, here is {len(path.points)}", node)
-    if path.wraps:
-        surfaces = ", ".join(wrap.wrap_object for wrap in path.wraps)
-        muscle.source.note(
-            "force",
-            Node("PathWrap", line=path.wraps[0].line),
-            f"wrapping is not computed yet: the path does not bend around {surfaces}",
-            name,
-        )
     return path
 
 

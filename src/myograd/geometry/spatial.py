@@ -26,6 +26,13 @@ def dot(a: Float[Array, "k n"], b: Float[Array, "k n"]) -> Float[Array, " n"]:
     return sum(a[i] * b[i] for i in range(a.shape[0]))  # type: ignore[return-value]
 
 
+def norm(v: Float[Array, "k n"]) -> Float[Array, " n"]:
+    """|v|, with derivative zero where it is zero."""
+    square = dot(v, v)
+    some = square > 0
+    return jnp.where(some, jnp.sqrt(jnp.where(some, square, 1.0)), 0.0)
+
+
 def cross(a: Float[Array, "3 n"], b: Float[Array, "3 n"]) -> Float[Array, "3 n"]:
     return jnp.stack([a[1] * b[2] - a[2] * b[1], a[2] * b[0] - a[0] * b[2], a[0] * b[1] - a[1] * b[0]])
 
@@ -33,6 +40,15 @@ def cross(a: Float[Array, "3 n"], b: Float[Array, "3 n"]) -> Float[Array, "3 n"]
 def rotate(R: Float[Array, "3 3 n"], v: Float[Array, "3 n"]) -> Float[Array, "3 n"]:
     """`R v` for each element."""
     return R[:, 0] * v[0] + R[:, 1] * v[1] + R[:, 2] * v[2]
+
+
+def matmul(A: Float[Array, "3 3 n"], B: Float[Array, "3 3 n"]) -> Float[Array, "3 3 n"]:
+    """`A B` for each element."""
+    return jnp.stack([rotate(A, B[:, k]) for k in range(3)], axis=1)
+
+
+def transposed(R: Float[Array, "3 3 n"]) -> Float[Array, "3 3 n"]:
+    return jnp.swapaxes(R, 0, 1)
 
 
 def cross_matrix(v: Float[Array, "3 n"]) -> Float[Array, "3 3 n"]:

@@ -1,10 +1,17 @@
-"""What the wrapping surfaces share: the result, and the tangent line from a point to a circle.
+"""What the wrapping surfaces share: their results, and small vector functions whose derivatives are finite everywhere.
 
 A straight segment p -> s, given in the frame of a wrapping surface, either passes it (length |s - p|) or is pulled
 over it: p -> P -> arc -> Q -> s, with both straight parts tangent to the surface at P and Q and a geodesic arc
-between. Such a path is stationary, so its length varies only with its ends (first variation): dL = -u_p . dp + u_s .
-ds, with u_p and u_s the unit vectors along the path at p and at s. Everything here is for one segment; batches are
-`jax.vmap`.
+between. Such a path is stationary, so its length varies only with its ends and with the surface (first variation).
+
+Each surface has three functions, all for many segments at once (components first, segments last):
+
+    touch(p, s, sizes, axis, sign) -> Touch          whether the path touches the surface
+    wrap(p, s, sizes, axis, sign, where) -> Arc      the tangent points and the arc, for the segments in `where`
+    along(P, direction, length, sizes, fractions)    points of the arc that starts at P with the unit tangent `direction`
+
+with p, s [3, n] in metres in the surface's frame, sizes [3, n] (unused rows are ignored), the quadrant's axis [n] (0, 1,
+2) and sign [n] (-1, 1, or 0 for none), where [n] bool. `wrap` is differentiable, to all orders, in p, s and sizes.
 
 When a segment wraps, and on which side, is decided as OpenSim 4.6 decides it (Wrap*.cpp, read as facts); where that
 decision is replaced, the surface's module says so. The decision depends on the two points alone, never on an earlier
@@ -17,88 +24,87 @@ from typing import NamedTuple
 
 import jax
 import jax.numpy as jnp
-from jax import Array
-from jax.typing import ArrayLike
+import numpy as np
+from jaxtyping import Array, Bool, Float, Int
+
+from .spatial import dot
+
+Vectors = Float[Array, "3 n"]
+Scalars = Float[Array, " n"]
+Flags = Bool[Array, " n"]
+Signs = Int[Array, " n"]
 
 
-class Wrap(NamedTuple):
-    """One segment wrapped over one surface; lengths in metres, points in the surface's frame."""
+class Touch(NamedTuple):
+    """Whether segments are pulled over a surface. Not differentiated: a decision."""
 
-    engaged: Array  # bool: the path touches the surface. False: the straight line
-    mandatory: Array  # bool: engaged because the segment runs into the surface (OpenSim's mandatoryWrap)
-    inside: Array  # bool: an end lies inside the surface, which leaves the line straight (OpenSim's insideRadius)
-    length: Array  # of the whole path p -> P -> arc -> Q -> s; |s - p| when not engaged
-    tangents: Array  # [2, 3]: P and Q; p and s when not engaged
-    arc_length: Array  # of the arc P -> Q; 0 when not engaged
-    converged: Array  # bool: the geodesic was found (True where nothing has to be searched). False: an approximation
+    engaged: Flags  # the path touches the surface
+    mandatory: Flags  # engaged because the segment runs into the surface (OpenSim's mandatoryWrap)
+    inside: Flags  # an end lies inside the surface, which leaves the line straight (OpenSim's insideRadius)
+    excess: Scalars  # [m] length over that of the straight line; 0 where not engaged, or where always mandatory
 
 
-def on_side(point: Array, quadrant_axis: ArrayLike, quadrant_sign: ArrayLike) -> Array:
-    """Whether a point [3] lies in the half space of a quadrant; the dividing plane counts as positive."""
-    return (point[jnp.asarray(quadrant_axis)] >= 0) == (jnp.asarray(quadrant_sign) > 0)
+class Arc(NamedTuple):
+    """The part of a path that lies on the surface. Where nothing wraps: P = p, Q = s, length 0."""
+
+    P: Vectors  # the tangent point next to p, in the surface's frame
+    Q: Vectors  # that next to s
+    length: Scalars  # of the arc from P to Q
+    converged: Flags  # the geodesic was found. False: an approximation
 
 
-def norm(v: Array) -> Array:
-    """|v| with derivative 0 at v = 0."""
-    square = v @ v
-    return jnp.where(square > 0, jnp.sqrt(jnp.where(square > 0, square, 1.0)), 0.0)
+def component(v: Vectors, axis: Signs) -> Scalars:
+    """v[axis] of each segment."""
+    return jnp.where(axis == 0, v[0], jnp.where(axis == 1, v[1], v[2]))
 
 
-def root(x: Array) -> Array:
+def on_side(height: Scalars, sign: Signs) -> Flags:
+    """Whether a point at `height` along a quadrant's axis is on its active side; the dividing plane counts as
+    positive.
+    """
+    return (height >= 0) == (sign > 0)
+
+
+def root(x: Scalars) -> Scalars:
     """sqrt(x), and 0 with derivative 0 for x <= 0."""
     return jnp.where(x > 0, jnp.sqrt(jnp.where(x > 0, x, 1.0)), 0.0)
 
 
-def tangent_angle(d: Array, r: Array) -> Array:
-    """Angle at the centre between a point at distance d >= r and the tangent point on the circle of radius r."""
-    return jnp.arctan2(root(d * d - r * r), r)
+def norm(v: Vectors) -> Scalars:
+    """|v| with derivative 0 at v = 0."""
+    return root(dot(v, v))
 
 
-@jax.custom_jvp
-def tangent_excess(d: Array, r: Array) -> Array:
-    """Tangent length minus the arc it replaces, l - r a, with l = sqrt(d^2 - r^2) and cos a = r / d.
-
-    A path that turns by the angle w about the centre, from a point at distance d1 to one at d2, is
-    `tangent_excess(d1, r) + tangent_excess(d2, r) + r w` long. The derivatives are l / d and -a: finite also where
-    the point lies on the surface, where those of l and a alone are not.
-    """
-    return root(d * d - r * r) - r * tangent_angle(d, r)
+def unless_zero(x: Scalars) -> Scalars:
+    """x, to divide by; 1 where x is 0."""
+    return jnp.where(x == 0, 1.0, x)
 
 
-@tangent_excess.defjvp
-def _tangent_excess_jvp(primals: tuple[Array, Array], tangents: tuple[Array, Array]) -> tuple[Array, Array]:
-    d, r = primals
-    dd, dr = tangents
-    slope = root(d * d - r * r) / jnp.where(d > 0, d, 1.0)
-    return tangent_excess(d, r), slope * dd - tangent_angle(d, r) * dr
-
-
-def passing_point(p: Array, s: Array) -> tuple[Array, Array]:
+def passing_point(p: Vectors, s: Vectors) -> tuple[Scalars, Flags]:
     """Parameter t of the point of the line p + t (s - p) nearest the origin, and whether it is inside the segment."""
     along = s - p
-    square = along @ along
-    t = -(p @ along) / jnp.where(square > 0, square, 1.0)
+    square = dot(along, along)
+    t = -dot(p, along) / unless_zero(square)
     return t, (t > 0) & (t < 1) & (square > 0)
 
 
-def assemble(
-    p: Array,
-    s: Array,
-    engaged: Array,
-    mandatory: Array,
-    inside: Array,
-    length: Array,
-    tangents: Array,
-    arc_length: Array,
-    converged: ArrayLike = True,
-) -> Wrap:
-    """The result, with the straight line where the surface is not touched."""
-    return Wrap(
-        engaged=engaged,
-        mandatory=engaged & mandatory,
-        inside=inside,
-        length=jnp.where(engaged, length, norm(s - p)),
-        tangents=jnp.where(engaged, tangents, jnp.stack([p, s])),
-        arc_length=jnp.where(engaged, arc_length, 0.0),
-        converged=jnp.logical_or(converged, ~engaged),
-    )
+@jax.custom_jvp
+def half_turned(sine: Scalars, cosine: Scalars, scale: Scalars) -> Scalars:
+    """The angle from -pi to pi with this sine and cosine, both times `scale`.
+
+    By its half, since the arctangent of one argument takes a third of the time of that of two.
+    """
+    acute = 2 * jnp.arctan(sine / (scale + jnp.abs(cosine)))
+    return jnp.where(cosine >= 0, acute, jnp.where(sine >= 0, np.pi, -np.pi) - acute)
+
+
+@half_turned.defjvp
+def _half_turned_jvp(primals: tuple[Array, Array, Array], tangents: tuple[Array, Array, Array]) -> tuple[Array, Array]:
+    sine, cosine, scale = primals
+    return half_turned(*primals), (cosine * tangents[0] - sine * tangents[1]) / scale**2
+
+
+def turned(sine: Scalars, cosine: Scalars, scale: Scalars) -> Scalars:
+    """The same from 0 to 2 pi, continuous about 0: an arc that is empty but for rounding is no full turn."""
+    angle = half_turned(sine, cosine, scale)
+    return jnp.where(angle < -1e-12, angle + 2 * np.pi, angle)

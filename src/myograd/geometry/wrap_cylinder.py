@@ -1,8 +1,9 @@
-"""Shortest path over a cylinder about the z axis, in closed form.
+"""Shortest path over a cylinder about the z axis, in closed form. Sizes: radius, length.
 
-Unrolled, path and cylinder lie in a plane: with l1, l2 the tangent lengths and T the angle turned, all seen along the
-axis, the path climbs evenly over h = l1 + r T + l2, so L = sqrt(h^2 + (s_z - p_z)^2). The arc is a helix, the true
-geodesic; OpenSim places its tangent points on a plane section instead.
+Unrolled, path and cylinder lie in a plane: with l1, l2 the tangent lengths and T the angle turned on the cylinder, all
+seen along the axis, the path climbs evenly over h = l1 + r T + l2, so L = sqrt(h^2 + (s_z - p_z)^2). The arc is a
+helix, the true geodesic; OpenSim places its tangent points on a plane section instead. The tangent points of a point at
+distance d from the axis are, seen along it, (r^2 p +- r l p') / d^2, with p' = p turned by a right angle.
 
 When it wraps (OpenSim, WrapCylinder::wrapLine): never if an end is within r of the axis line. Without a quadrant, if
 the segment comes within r of the axis line; it then goes round the short way. With a quadrant: if both ends are off
@@ -15,120 +16,143 @@ over half a turn, T, have the length r T here; OpenSim counts them as r (4 pi - 
 
 from __future__ import annotations
 
-import jax.numpy as jnp
-from jax import Array
-from jax.typing import ArrayLike
+from typing import NamedTuple
 
-from myograd.geometry.wrap_common import (
-    Wrap,
-    assemble,
+import jax.numpy as jnp
+import numpy as np
+from jax import lax
+from jaxtyping import Array, Float
+
+from .spatial import cross, dot, settled
+from .wrap_common import (
+    Arc,
+    Flags,
+    Scalars,
+    Signs,
+    Touch,
+    Vectors,
+    component,
     norm,
     on_side,
     passing_point,
     root,
-    tangent_angle,
-    tangent_excess,
+    turned,
+    unless_zero,
 )
 
+Plane = Float[Array, "2 n"]
 
-def wrap_cylinder(
-    p: Array, s: Array, radius: ArrayLike, length: ArrayLike, quadrant_axis: ArrayLike, quadrant_sign: ArrayLike
-) -> Wrap:
-    """Wraps the segment p -> s (each [3], metres, in the cylinder's frame) over a cylinder.
 
-    The axis is z, from -length/2 to length/2. `quadrant_sign` is 0 (all) or +-1 with `quadrant_axis` 0, 1, 2.
-    """
-    r = jnp.asarray(radius)
-    inside = (norm(p[:2]) < r) | (norm(s[:2]) < r)
-    constrained = jnp.asarray(quadrant_sign) != 0
+def touch(p: Vectors, s: Vectors, sizes: Vectors, axis: Signs, sign: Signs) -> Touch:
+    p, s, sizes = lax.stop_gradient((p, s, sizes))
+    r, length = sizes[0], sizes[1]
+    inside = (dot(p[:2], p[:2]) < r * r) | (dot(s[:2], s[:2]) < r * r)
     t, within = passing_point(p[:2], s[:2])
     nearest = p + t * (s - p)
-    crosses = within & (norm(nearest[:2]) < r)
-    p_on, s_on = on_side(p, quadrant_axis, quadrant_sign), on_side(s, quadrant_axis, quadrant_sign)
-    passes_off_side = (p_on != s_on) & ~on_side(nearest, quadrant_axis, quadrant_sign)
-    touches = jnp.where(constrained, crosses | passes_off_side | ~(p_on | s_on), crosses) & ~inside & (r > 0)
+    crosses = within & (dot(nearest[:2], nearest[:2]) < r * r)
+    p_on, s_on, nearest_on = (on_side(component(x, axis), sign) for x in (p, s, nearest))
+    by_quadrant = crosses | ((p_on != s_on) & ~nearest_on) | ~(p_on | s_on)
+    touches = jnp.where(sign != 0, by_quadrant, crosses) & ~inside & (r > 0)
 
-    # Where nothing wraps, the formulas below get a harmless path, so that no derivative of theirs is infinite.
-    e = jnp.where(touches, p, jnp.stack([2 * r, r, 0 * r]))
-    f = jnp.where(touches, s, jnp.stack([-2 * r, r, 0 * r]))
-    d1, d2 = norm(e[:2]), norm(f[:2])
-    a1, a2 = tangent_angle(d1, r), tangent_angle(d2, r)
-    between = jnp.arctan2(e[0] * f[1] - e[1] * f[0], e[:2] @ f[:2])  # angle from p to s, counter-clockwise
+    p, s, r = _safe(p, s, r, touches)
+    seen = _seen_along_axis(p, s, r, axis, sign)
+    engaged = touches & ~_beyond(p, s, r, seen, length)
+    h, rise, straight = settled(seen.line_p + seen.arc + seen.line_s), s[2] - p[2], norm(s - p)
+    excess = jnp.sqrt(h * h + rise * rise) - straight
+    mandatory = engaged & crosses & jnp.where(sign != 0, p_on | s_on, True)
+    return Touch(engaged, mandatory, inside, jnp.where(engaged, excess, 0.0))
 
-    shorter_back = jnp.cos(between - a1 - a2) < jnp.cos(between + a1 + a2)  # the clockwise arc is the more acute
-    by_quadrant = _anticlockwise(e, f, a1, a2, d1, d2, r, shorter_back, quadrant_axis, quadrant_sign)
-    anticlockwise = jnp.where(constrained, by_quadrant, between >= 0)
-    direction = jnp.where(anticlockwise, 1.0, -1.0)
-    turn = direction * between
-    turn = jnp.where(turn < 0, turn + 2 * jnp.pi, turn)
-    turn = jnp.where(turn < a1 + a2, turn + 2 * jnp.pi, turn)
 
-    l1, l2 = root(d1 * d1 - r * r), root(d2 * d2 - r * r)
-    planar = tangent_excess(d1, r) + tangent_excess(d2, r) + r * turn
-    arc = r * (turn - a1 - a2)
-    climb = (f[2] - e[2]) / planar
-    tangent1 = _beside(e, direction * a1, d1, r, e[2] + climb * l1)
-    tangent2 = _beside(f, -direction * a2, d2, r, f[2] - climb * l2)
-    far_side = constrained & (anticlockwise == shorter_back)
-    beyond = jnp.all(jnp.abs(_opensim_heights(e, f, tangent1, tangent2, d1, d2, r, far_side)) > length / 2)
-
-    engaged = touches & ~beyond
-    steepness = jnp.sqrt(1 + climb * climb)
-    mandatory = crosses & jnp.where(constrained, p_on | s_on, True)
-    return assemble(
-        p, s, engaged, mandatory, inside, planar * steepness, jnp.stack([tangent1, tangent2]), arc * steepness
+def wrap(p: Vectors, s: Vectors, sizes: Vectors, axis: Signs, sign: Signs, where: Flags) -> Arc:
+    e, f, r = _safe(p, s, sizes[0], where)
+    seen = _seen_along_axis(e, f, r, axis, sign)
+    arc = settled(seen.arc)
+    climb = (f[2] - e[2]) / (seen.line_p + arc + seen.line_s)
+    P = jnp.concatenate([seen.P, (e[2] + climb * seen.line_p)[None]])
+    Q = jnp.concatenate([seen.Q, (f[2] - climb * seen.line_s)[None]])
+    length = arc * jnp.sqrt(1 + climb * climb)
+    return Arc(
+        jnp.where(where, P, p), jnp.where(where, Q, s), jnp.where(where, length, 0.0), jnp.ones_like(where, bool)
     )
 
 
-def _beside(point: Array, angle: Array, d: Array, r: Array, z: Array) -> Array:
-    """The point of the cylinder at `angle` (anticlockwise about the axis) from `point`, which is d from the axis."""
-    c, k = jnp.cos(angle) * r / d, jnp.sin(angle) * r / d
-    return jnp.stack([c * point[0] - k * point[1], k * point[0] + c * point[1], z])
+def along(
+    P: Vectors, direction: Vectors, length: Scalars, sizes: Vectors, fractions: Float[Array, " f"]
+) -> Float[Array, "f 3 n"]:
+    """Points of the helix."""
+    r = unless_zero(sizes[0])
+    s = jnp.asarray(fractions)[:, None] * length
+    angle = s * (P[0] * direction[1] - P[1] * direction[0]) / (r * r)
+    c, k = jnp.cos(angle), jnp.sin(angle)
+    return jnp.stack([c * P[0] - k * P[1], k * P[0] + c * P[1], P[2] + s * direction[2]], axis=1)
 
 
-def _anticlockwise(
-    p: Array,
-    s: Array,
-    a1: Array,
-    a2: Array,
-    d1: Array,
-    d2: Array,
-    r: Array,
-    shorter_back: Array,
-    axis: ArrayLike,
-    sign: ArrayLike,
-) -> Array:
-    """OpenSim's choice of direction with a quadrant: which tangent points (at the heights of the ends) are on its
-    side.
+class _Seen(NamedTuple):
+    """A path seen along the axis: tangent points, lengths of the lines and the arc, and how it was chosen."""
 
-    Anticlockwise leaves p at +a1 and reaches s at -a2; clockwise leaves at -a1 and reaches at +a2.
+    P: Plane
+    Q: Plane
+    line_p: Scalars
+    line_s: Scalars
+    arc: Scalars
+    far_side: Flags  # it goes round the longer way
+
+
+def _safe(p: Vectors, s: Vectors, r: Scalars, where: Flags) -> tuple[Vectors, Vectors, Scalars]:
+    """The segments, with a harmless one where nothing wraps, so that no derivative is infinite."""
+    harmless = np.array([[2.0, -2.0], [1.0, 1.0], [0.0, 0.0]])
+    return jnp.where(where, p, harmless[:, :1]), jnp.where(where, s, harmless[:, 1:]), jnp.where(where, r, 1.0)
+
+
+def _tangent_points(p: Plane, r: Scalars) -> tuple[Plane, Plane, Scalars]:
+    """Anticlockwise and clockwise from p, and the length of the lines to them."""
+    square = dot(p, p)
+    line = root(square - r * r)
+    near, aside = (r * r / square) * p, (r * line / square) * jnp.stack([-p[1], p[0]])
+    return near + aside, near - aside, line
+
+
+def _seen_along_axis(p: Vectors, s: Vectors, r: Scalars, axis: Signs, sign: Signs) -> _Seen:
+    p_plus, p_minus, line_p = _tangent_points(p[:2], r)
+    s_plus, s_minus, line_s = _tangent_points(s[:2], r)
+    shorter_back = dot(p_plus, s_minus) < dot(p_minus, s_plus)  # the clockwise arc is the more acute
+
+    def on(point: Plane, end: Vectors) -> Flags:
+        """For the choice of direction, OpenSim has tangent points at the height of the ends."""
+        return on_side(component(jnp.stack([*point, end[2]]), axis), sign)
+
+    # OpenSim's choice with a quadrant. Anticlockwise leaves p at `p_plus` and reaches s at `s_minus`.
+    p_plus_on, p_minus_on, s_plus_on, s_minus_on = on(p_plus, p), on(p_minus, p), on(s_plus, s), on(s_minus, s)
+    neither = jnp.where(s_plus_on, False, jnp.where(s_minus_on, True, shorter_back))
+    by_quadrant = jnp.where(p_plus_on, jnp.where(p_minus_on, ~s_plus_on, True), jnp.where(p_minus_on, False, neither))
+    anticlockwise = jnp.where(sign != 0, by_quadrant, p[0] * s[1] - p[1] * s[0] >= 0)
+    P, Q = jnp.where(anticlockwise, p_plus, p_minus), jnp.where(anticlockwise, s_minus, s_plus)
+    sine = P[0] * Q[1] - P[1] * Q[0]
+    arc = r * turned(jnp.where(anticlockwise, sine, -sine), dot(P, Q), r * r)
+    return _Seen(P, Q, line_p, line_s, arc, (sign != 0) & (anticlockwise == shorter_back))
+
+
+def _beyond(p: Vectors, s: Vectors, r: Scalars, seen: _Seen, length: Scalars) -> Flags:
+    """Whether OpenSim has both tangent points beyond the ends of the cylinder.
+
+    It has them where the plane of p, s and an apex of the cylinder cuts their lines. The apex is level with the point m
+    that divides p s as d1 : d2, across the plane of p, s and the axis at that level, on the side of m or, `far_side`, on
+    the other. A height is used if it is between the ends, else that of the end.
     """
-    p_plus, p_minus = (on_side(_beside(p, x, d1, r, p[2]), axis, sign) for x in (a1, -a1))
-    s_plus, s_minus = (on_side(_beside(s, x, d2, r, s[2]), axis, sign) for x in (a2, -a2))
-    neither = jnp.where(s_plus, False, jnp.where(s_minus, True, shorter_back))
-    return jnp.where(p_plus, jnp.where(p_minus, ~s_plus, True), jnp.where(p_minus, False, neither))
-
-
-def _opensim_heights(p: Array, s: Array, P: Array, Q: Array, d1: Array, d2: Array, r: Array, far_side: Array) -> Array:
-    """Heights [2] at which OpenSim has the tangent points: where the plane of p, s and an apex of the cylinder cuts
-    them.
-
-    The apex is level with the point m that divides p s as d1 : d2, across the plane of p, s and the axis at that
-    level, on the side of m or, `far_side`, on the other. A height is used if it is between the ends, else that of the
-    end.
-    """
+    d1, d2 = norm(p[:2]), norm(s[:2])
     m = p + d1 / (d1 + d2) * (s - p)
-    level = jnp.stack([0 * r, 0 * r, m[2]])
-    n = jnp.cross(p - level, s - level)
-    across = jnp.stack([-n[1], n[0], 0 * r])
-    across = r * across / jnp.where(norm(across) > 0, norm(across), 1.0)
-    apex = level + jnp.where((across @ m >= 0) == far_side, -across, across)
-    cut = jnp.cross(p - apex, s - apex)
-    cut = cut / jnp.where(norm(cut) > 0, norm(cut), 1.0)
+    zero = jnp.zeros_like(r)
+    level = jnp.stack([zero, zero, m[2]])
+    n = cross(p - level, s - level)
+    across = jnp.stack([-n[1], n[0], zero])
+    across = r / unless_zero(norm(across)) * across
+    apex = settled(level + jnp.where((dot(across, m) >= 0) == seen.far_side, -across, across))
+    cut = cross(p - apex, s - apex)
+    cut = settled(cut / unless_zero(norm(cut)))
     cuts = jnp.abs(cut[2]) > 5e-7
     slope = -cut[:2] / jnp.where(cuts, cut[2], 1.0)
-    z1, z2 = p[2] + slope @ (P - p)[:2], p[2] + slope @ (Q - p)[:2]
+    z1, z2 = p[2] + dot(slope, seen.P - p[:2]), p[2] + dot(slope, seen.Q - p[:2])
     rise = jnp.abs(s[2] - p[2])
     z1 = jnp.where(cuts & (jnp.abs(z1 - s[2]) < rise), z1, p[2])
     z2 = jnp.where(cuts & (jnp.abs(z2 - p[2]) < rise), z2, s[2])
-    return jnp.stack([z1, z2])
+    return (jnp.abs(z1) > length / 2) & (jnp.abs(z2) > length / 2)

@@ -50,8 +50,8 @@ def compile_model(description: d.ModelDescription, opensim_coriolis: bool = Fals
     unique_index([m.name for m in description.muscles], "muscle")
     joints, tree = compile_joints(description, links, frames, index, opensim_coriolis)
     ties, constraints = compile_constraints(description, links, frames, index, tree)
-    path, surfaces, paths = compile_paths(description, frames, index, tree)
     muscles, muscle_kinds = compile_muscles(description.muscles)
+    path, surfaces, paths, wraps = compile_paths(description, frames, index, tree)
     marker_places = [frames.place(marker.frame, marker.location) for marker in description.markers]
     bodies = description.bodies
     return Model(
@@ -76,6 +76,7 @@ def compile_model(description: d.ModelDescription, opensim_coriolis: bool = Fals
         constraints=constraints,
         paths=paths,
         muscle_kinds=muscle_kinds,
+        wraps=wraps,
         marker_link=tuple(link for link, _ in marker_places),
         names=Names(
             model=description.name,

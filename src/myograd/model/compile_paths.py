@@ -11,18 +11,18 @@ import jax.numpy as jnp
 import numpy as np
 
 from ..errors import ModelError
-from ..geometry.spatial import rotation_xyz
 from . import description as d
 from .compile_constraints import find
+from .compile_wraps import compile_surfaces, compile_wraps
 from .frames import Frames
 from .functions import Pieces, pieces, table
 from .model import PathValues, Surfaces
-from .structure import Paths, Tree
+from .structure import Paths, Tree, Wraps
 
 
 def compile_paths(
     description: d.ModelDescription, frames: Frames, index: dict[str, int], tree: Tree
-) -> tuple[PathValues, Surfaces, Paths]:
+) -> tuple[PathValues, Surfaces, Paths, Wraps]:
     muscles: list[int] = []
     link_list: list[int] = []
     locations: list[np.ndarray] = []
@@ -80,8 +80,9 @@ def compile_paths(
         moving_splines=table(moving_functions),
         conditional_range=jnp.asarray(np.array(conditional_range).reshape(len(conditional), 2).T),
     )
-    surfaces, kinds, surface_links, quadrants, surface_index = _surfaces(description, frames)
-    tries = _tries(description, pairs, muscles, surface_index)
+    surfaces, surface_links = compile_surfaces(description, frames)
+    all_switches = _switches([needs for _, _, needs in pairs], switchable)
+    wraps = compile_wraps(description, pairs, muscles, all_switches, surface_links)
     paths = Paths(
         point_muscle=np.array(muscles, int),
         point_link=links,
@@ -94,15 +95,10 @@ def compile_paths(
         switched=np.array(switched, int),
         switch=_switches([stretches[s][2] for s in switched], switchable),
         crossing=(tree.speed_links[:, links[ends[:, 1]]] - tree.speed_links[:, links[ends[:, 0]]]).T,
-        surface_kind=tuple(kinds),
-        surface_link=np.array(surface_links, int),
-        surface_quadrant=np.array(quadrants, int).reshape(len(kinds), 2),
-        tries=np.array([(f, pairs[k][0], pairs[k][1]) for f, k in tries], int).reshape(len(tries), 3),
-        tries_switch=_switches([pairs[k][2] for _, k in tries], switchable),
         reach=_reach(description, index, frames, tree),
         no_path=tuple(m for m, muscle in enumerate(description.muscles) if not muscle.path.points),
     )
-    return values, surfaces, paths
+    return values, surfaces, paths, wraps
 
 
 def _neighbours(points: range, conditional: set[int]) -> list[tuple[int, int, dict[int, int]]]:
@@ -124,60 +120,6 @@ def _switches(needs: list[dict[int, int]], switchable: dict[int, int]) -> np.nda
         for point, state in need.items():
             switch[row, switchable[point]] = state
     return switch
-
-
-def _surfaces(
-    description: d.ModelDescription, frames: Frames
-) -> tuple[Surfaces, list[str], list[int], list[tuple[int, int]], dict[str, int]]:
-    """All wrapping surfaces: values, classes, links, quadrants, and the index of each by its path."""
-    kinds, links, quadrants, index = [], [], [], {}
-    rotations, translations, sizes = [], [], []
-    for path, surface in description.wrap_objects().items():
-        link, rotation, origin = frames.on_link(path.rsplit("/", 1)[0])
-        index[path] = len(kinds)
-        kinds.append(surface.kind)
-        links.append(link)
-        rotations.append(rotation @ rotation_xyz(np.array(surface.rotation)))
-        translations.append(rotation @ np.array(surface.translation) + origin)
-        sizes.append(
-            {
-                "WrapCylinder": (surface.radius, surface.length, 0.0),
-                "WrapSphere": (surface.radius, 0.0, 0.0),
-                "WrapEllipsoid": surface.dimensions,
-                "WrapTorus": (surface.inner_radius, surface.outer_radius, 0.0),
-            }[surface.kind]
-        )
-        side = surface.quadrant.strip().lower()
-        sign = 0 if side in ("all", "unassigned", "") else -1 if side.startswith("-") else 1
-        quadrants.append(("xyz".index(side[-1]) if sign else 0, sign))
-    values = Surfaces(
-        rotation=jnp.asarray(np.stack(rotations, axis=-1) if rotations else np.zeros((3, 3, 0))),
-        translation=jnp.asarray(np.array(translations).reshape(len(kinds), 3).T),
-        sizes=jnp.asarray(np.array(sizes).reshape(len(kinds), 3).T),
-    )
-    return values, kinds, links, quadrants, index
-
-
-def _tries(
-    description: d.ModelDescription,
-    pairs: list[tuple[int, int, dict[int, int]]],
-    muscles: list[int],
-    surface_index: dict[str, int],
-) -> list[tuple[int, int]]:
-    """Surface and pair of neighbouring points, for each active surface of each path and each pair in its range."""
-    active = {path for path, surface in description.wrap_objects().items() if surface.active}
-    first = {m: muscles.index(m) for m in set(muscles)}
-    found = []
-    for k, (a, b, _) in enumerate(pairs):
-        m = muscles[a]
-        path = description.muscles[m].path
-        for wrap in path.wraps:
-            low, high = wrap.range
-            start = first[m] + (low - 1 if low >= 1 else 0)
-            stop = first[m] + (high - 1 if high >= 1 else len(path.points) - 1)
-            if wrap.wrap_object in active and a >= start and b <= stop:
-                found.append((surface_index[wrap.wrap_object], k))
-    return found
 
 
 def _reach(description: d.ModelDescription, index: dict[str, int], frames: Frames, tree: Tree) -> np.ndarray:

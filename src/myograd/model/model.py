@@ -11,7 +11,7 @@ from jaxtyping import Array, Float
 
 from ..geometry.piecewise import PiecewisePolynomials
 from .muscle_kinds import MuscleKinds
-from .structure import Constraints, Names, Paths, Source, Tree
+from .structure import Constraints, Names, Paths, Source, Tree, Wraps
 
 
 class Bodies(eqx.Module):
@@ -119,6 +119,7 @@ class Model(eqx.Module):
     constraints: Constraints = eqx.field(static=True)
     paths: Paths = eqx.field(static=True)
     muscle_kinds: MuscleKinds = eqx.field(static=True)
+    wraps: Wraps = eqx.field(static=True)
     marker_link: tuple[int, ...] = eqx.field(static=True)
     names: Names = eqx.field(static=True)
     source: Source = eqx.field(static=True)

@@ -9,7 +9,7 @@ from .muscle_properties import CurveNumbers
 from .structure import Hashed
 
 
-@dataclass(eq=False, frozen=True)
+@dataclass(eq=False, frozen=True, repr=False)
 class MuscleKinds(Hashed):
     """What does not change under identification, one entry per muscle."""
 

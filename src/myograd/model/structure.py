@@ -10,7 +10,7 @@ import numpy as np
 from .description import ModelDescription, Unread
 
 
-@dataclass(eq=False, frozen=True)
+@dataclass(eq=False, frozen=True, repr=False)
 class Hashed:
     """Compares and hashes by content, worked out once: JAX asks for it at every call of a compiled function."""
 
@@ -24,6 +24,9 @@ class Hashed:
             )
         object.__setattr__(self, "_digest", digest.digest())
 
+    def __repr__(self) -> str:
+        return f"{type(self).__name__}({self._digest.hex()})"  # type: ignore[attr-defined]
+
     def __hash__(self) -> int:
         return hash(self._digest)  # type: ignore[attr-defined]
 
@@ -31,7 +34,7 @@ class Hashed:
         return self is other or (type(self) is type(other) and self._digest == other._digest)  # type: ignore[attr-defined]
 
 
-@dataclass(eq=False, frozen=True)
+@dataclass(eq=False, frozen=True, repr=False)
 class Tree(Hashed):
     """The skeleton's topology. Links are bodies in order of level, ground first (index 0).
 
@@ -64,7 +67,7 @@ class Tree(Hashed):
     ellipsoids: np.ndarray  # [e, 2] link and index in `balls`
 
 
-@dataclass(eq=False, frozen=True)
+@dataclass(eq=False, frozen=True, repr=False)
 class Constraints(Hashed):
     """Which coordinates follow from others, and which points and frames are tied together."""
 
@@ -90,7 +93,7 @@ class Constraints(Hashed):
         return np.concatenate([self.dependent, self.locked, self.prescribed])
 
 
-@dataclass(eq=False, frozen=True)
+@dataclass(eq=False, frozen=True, repr=False)
 class Paths(Hashed):
     """Straight stretches between path points, in flat lists. `p` points, `s` stretches, `m` muscles."""
 
@@ -105,16 +108,45 @@ class Paths(Hashed):
     switched: np.ndarray  # [w] stretches that exist only while some points are on or off the path
     switch: np.ndarray  # [w, k] 1: needs the conditional point on, -1: needs it off, 0: does not care
     crossing: np.ndarray  # [s, c] +1 / -1 where the speed moves only the far / near end
-    surface_kind: tuple[str, ...]  # [f] class of each wrapping surface
-    surface_link: np.ndarray  # [f]
-    surface_quadrant: np.ndarray  # [f, 2] axis, and sign: 0 for all
-    tries: np.ndarray  # [k, 3] surface and two neighbouring points of a path that may wrap over it
-    tries_switch: np.ndarray  # [k, conditional points] what it takes for the two to be neighbours, as in `switch`
     reach: np.ndarray  # [m, c] 1 where the coordinate can change the muscle's path at all, surfaces included
     no_path: tuple[int, ...]  # muscles whose path is of a class that is not read
 
 
-@dataclass(eq=False, frozen=True)
+@dataclass(eq=False, frozen=True, repr=False)
+class Round(Hashed):
+    """Slots that are decided together, at most one of each muscle, and the stretches on which each is looked for.
+
+    `d` slots, `c` candidates, both sorted by class of surface. `start` and `ends` are indices into `Wraps.shared`, whose
+    length stands for "none".
+    """
+
+    slots: np.ndarray  # [d]
+    slot: np.ndarray  # [c] of each candidate
+    pair: np.ndarray  # [c] neighbouring path points between which the stretch lies
+    start: np.ndarray  # [c] slot that the stretch begins at; none: the first of the two points
+    ends: np.ndarray  # [c, e] slots that it may lead to
+    choices: np.ndarray  # [d, w] candidates of each slot, padded with c
+
+
+@dataclass(eq=False, frozen=True, repr=False)
+class Wraps(Hashed):
+    """Slots: each is one surface on one muscle's path. `k` slots, `t` pairs of path points, `f` surfaces."""
+
+    points: np.ndarray  # [p] the path points concerned
+    pairs: np.ndarray  # [t, 2] indices into `points`
+    pair_switch: np.ndarray  # [t, conditional points] what it takes for the two to be neighbours, as in `Paths.switch`
+    muscle: np.ndarray  # [k]
+    surface: np.ndarray  # [k]
+    kind: tuple[str, ...]  # [k] class of the surface
+    quadrant: np.ndarray  # [k, 2] axis, and sign: 0 for all
+    surface_link: np.ndarray  # [f]
+    alone: Round  # slots that are the only ones of their muscles
+    shared: np.ndarray  # [n] the others
+    mates: np.ndarray  # [n, w] other slots of the same muscle, as indices into `shared`, padded with n
+    rounds: tuple[Round, ...]  # first slots of muscles with several, second ones, ...
+
+
+@dataclass(eq=False, frozen=True, repr=False)
 class Names(Hashed):
     model: str
     bodies: tuple[str, ...]
@@ -126,7 +158,7 @@ class Names(Hashed):
     unread: tuple[Unread, ...]
 
 
-@dataclass(eq=False, frozen=True)
+@dataclass(eq=False, frozen=True, repr=False)
 class Source(Hashed):
     """The description that a model was made from; saving goes through it."""
 

@@ -1,7 +1,4 @@
-"""The public functions of muscle paths: lengths, speeds, moment arms.
-
-Muscles that touch a wrapping surface at the pose get NaN: paths over surfaces are not computed yet.
-"""
+"""The public functions of muscle paths: lengths, speeds, moment arms."""
 
 from __future__ import annotations
 
@@ -12,11 +9,11 @@ from jaxtyping import Array, Float
 
 from ..dynamics.api import coupling
 from ..dynamics.entry import entry, need_constraints
-from ..dynamics.kinematics import Pose, coordinate_rates, pose, speed_to_rate
+from ..dynamics.kinematics import coordinate_rates, pose, speed_to_rate
 from ..errors import ModelError, UnreadError
 from ..model.model import Model
-from .path import length_gradient, path_lengths
-from .wrapping import wrapped
+from .length import length_gradient, path_lengths
+from .points import course
 
 Vector = Float[Array, " c"]
 
@@ -32,45 +29,38 @@ def _need_paths(model: Model, function: str, accept: tuple[str, ...]) -> None:
         )
 
 
-def _blank(
-    model: Model, at: Pose, q: Vector, rows: Float[Array, "m *rest"], reach: np.ndarray | None = None
-) -> Float[Array, "m *rest"]:
-    """NaN for muscles that touch a wrapping surface, and for those whose path could not be read; but not about
-    coordinates that do not reach them (`reach`, [m, c]), where a moment arm of zero is known."""
-    unknown = np.zeros(len(model.muscle_names), bool)
-    unknown[list(model.paths.no_path)] = True
-    blank = (wrapped(model, at, q) | unknown).reshape(-1, *[1] * (rows.ndim - 1))
-    if reach is not None:
-        blank = blank & (reach > 0)
-    # A factor, not a choice: derivatives of what is not known are not known either.
-    return rows * jnp.where(blank, jnp.nan, 1.0)
-
-
-def _reach_along_constraints(model: Model) -> np.ndarray:
-    """[m, c] `Paths.reach`, with the coordinates that move along with each."""
-    fixed, reach = model.constraints, model.paths.reach
-    if len(fixed.implicit_rows):
-        return np.ones_like(reach)  # a loop may tie anything to anything
-    drives = np.eye(reach.shape[1])  # [k, c] coordinate k moves along with c
-    for k, row in zip(fixed.explicit, fixed.explicit_coupler, strict=True):  # each after those it depends on
-        if row >= 0:
-            drives[k] = np.maximum(drives[k], (fixed.arguments[row] @ drives) > 0)
-    return (reach @ drives > 0).astype(float)
+def _blank(model: Model, rows: Float[Array, "m *rest"]) -> Float[Array, "m *rest"]:
+    """NaN for muscles whose path could not be read."""
+    unknown = np.ones((len(model.muscle_names), *[1] * (rows.ndim - 1)))
+    unknown[list(model.paths.no_path)] = np.nan
+    return rows * unknown
 
 
 @entry
 def muscle_lengths(model: Model, q: Vector, accept: tuple[str, ...] = ()) -> Float[Array, " m"]:
     """Length of every muscle-tendon path [m]."""
     _need_paths(model, "muscle_lengths", accept)
-    at = pose(model, q)
-    return _blank(model, at, q, path_lengths(model, at, q))
+    return _blank(model, path_lengths(model, pose(model, q), q))
+
+
+@entry
+def path_points(model: Model, q: Vector, arc_points: int = 9, accept: tuple[str, ...] = ()) -> Float[Array, "m n 3"]:
+    """The course of every path in ground [m]: its points, and `arc_points` on each arc over a surface, ends included.
+
+    The number n is the same at every pose and for all muscles: points that are not on the path now, or that a muscle does not
+    have, repeat its last one.
+    """
+    _need_paths(model, "path_points", accept)
+    if arc_points < 2:
+        raise ModelError(f"path_points: an arc has at least 2 points, not {arc_points}")
+    return course(model, pose(model, q), q, arc_points)
 
 
 @entry
 def muscle_speeds(model: Model, q: Vector, u: Vector, accept: tuple[str, ...] = ()) -> Float[Array, " m"]:
     """Lengthening speed of every path [m/s]: the length differentiated along `qdot = N u`."""
     _need_paths(model, "muscle_speeds", accept)
-    return _blank(model, pose(model, q), q, _speeds(model, q, u))
+    return _blank(model, _speeds(model, q, u))
 
 
 def _speeds(model: Model, q: Vector, u: Vector) -> Float[Array, " m"]:
@@ -84,8 +74,7 @@ def muscle_gradients(model: Model, q: Vector, accept: tuple[str, ...] = ()) -> F
     The generalised forces of tensions s are `-muscle_gradients.T @ s`.
     """
     _need_paths(model, "muscle_gradients", accept)
-    at = pose(model, q)
-    return _blank(model, at, q, length_gradient(model, at, q), model.paths.reach)
+    return _blank(model, length_gradient(model, pose(model, q), q))
 
 
 @entry
@@ -101,12 +90,11 @@ def moment_arms(model: Model, q: Vector, method: str = "force", accept: tuple[st
     """
     need_constraints(model, "moment_arms", accept)
     _need_paths(model, "moment_arms", accept)
-    at = pose(model, q)
     C = coupling(model, q)
     free = model.constraints.free
     open_C = C[:, free]
     if method == "force":
-        arms = -length_gradient(model, at, q) @ open_C
+        arms = -length_gradient(model, pose(model, q), q) @ open_C
     elif method == "length":
         by_coordinate = jax.jacfwd(lambda x: path_lengths(model, pose(model, x), x))(q)
         arms = -by_coordinate @ speed_to_rate(model, q) @ open_C
@@ -114,5 +102,4 @@ def moment_arms(model: Model, q: Vector, method: str = "force", accept: tuple[st
         arms = -jax.vmap(lambda u: _speeds(model, q, u), in_axes=1, out_axes=1)(open_C)
     else:
         raise ModelError(f"moment_arms: method is 'force', 'length' or 'velocity', not {method!r}")
-    known = _blank(model, at, q, arms, _reach_along_constraints(model)[:, free])
-    return jnp.full((len(model.muscle_names), C.shape[0]), jnp.nan).at[:, free].set(known)
+    return jnp.full((len(model.muscle_names), C.shape[0]), jnp.nan).at[:, free].set(_blank(model, arms))

@@ -12,9 +12,9 @@ import jax.numpy as jnp
 import numpy as np
 from jaxtyping import Array, Bool, Float
 
-from ..dynamics.kinematics import Pose, link_frames, placement, speed_to_rate
+from ..dynamics.kinematics import Pose, link_frames, placement
 from ..geometry.piecewise import evaluate
-from ..geometry.spatial import cross, dot, rotate
+from ..geometry.spatial import cross, dot, norm, rotate
 from ..model.model import Model
 
 
@@ -35,17 +35,19 @@ def lines(model: Model, at: Pose, q: Float[Array, " c"]) -> Lines:
     """Every stretch that is not of constant length."""
     paths = model.paths
     near, far = paths.stretches.T
-    frames = link_frames(at)
+    # Only links with such stretches take part in the product that places them: many bodies have limbs without muscles.
+    used, link = np.unique(paths.point_link[paths.stretches], return_inverse=True)
+    link_near, link_far = link.reshape(-1, 2).T
     location = model.path.location
-    links = len(model.tree.inboard)
-    place_near = placement(paths.point_link[near], location[:, near], links)
-    place_far = placement(paths.point_link[far], location[:, far], links)
+    frames = link_frames(at)[:, (np.arange(4)[:, None] * len(model.tree.inboard) + used).ravel()]
+    place_near = placement(link_near, location[:, near], len(used))
+    place_far = placement(link_far, location[:, far], len(used))
     start, along = frames @ place_near, frames @ (place_far - place_near)
     if len(paths.moving):
         offset = moving_offsets(model, at, q)
         on_near, on_far = touching(paths.moving, near), touching(paths.moving, far)
         start, along = start + offset @ on_near, along + offset @ (on_far - on_near)
-    return Lines(start, along, _length(along), _weights(model, q))
+    return Lines(start, along, norm(along), _weights(model, q))
 
 
 def touching(points: np.ndarray, ends: np.ndarray) -> np.ndarray:
@@ -66,12 +68,6 @@ def _clamped(model: Model, q: Float[Array, " c"], arguments: np.ndarray) -> Floa
     low, high = model.coordinates.range[:, arguments]
     x = q[arguments]
     return jnp.where(x < low, low, jnp.where(x > high, high, x))  # `jnp.clip` halves the derivative at the ends
-
-
-def _length(along: Float[Array, "3 s"]) -> Float[Array, " s"]:
-    square = dot(along, along)
-    apart = square > 0  # coincident points: zero length, with zero instead of undefined derivatives
-    return jnp.where(apart, jnp.sqrt(jnp.where(apart, square, 1.0)), 0.0)
 
 
 def _weights(model: Model, q: Float[Array, " c"]) -> Float[Array, " s"]:
@@ -98,18 +94,18 @@ def muscle_of_stretch(model: Model) -> np.ndarray:
     return np.eye(len(model.muscle_names))[model.paths.point_muscle[model.paths.stretches[:, 0]]]
 
 
-def path_lengths(model: Model, at: Pose, q: Float[Array, " c"]) -> Float[Array, " m"]:
-    """[m]"""
+def straight_lengths(model: Model, at: Pose, q: Float[Array, " c"]) -> Float[Array, " m"]:
+    """Lengths of the paths if they touched no surface [m]."""
     between = lines(model, at, q)
     near, far = model.paths.rigid.T
-    rigid = _length(model.path.location[:, far] - model.path.location[:, near])
+    rigid = norm(model.path.location[:, far] - model.path.location[:, near])
     owner = np.eye(len(model.muscle_names))[model.paths.point_muscle[near]]
     return (between.length * between.weight) @ muscle_of_stretch(model) + rigid @ owner
 
 
-def length_gradient(model: Model, at: Pose, q: Float[Array, " c"]) -> Float[Array, "m c"]:
-    """Rate of each path's length per unit speed, by the generalised forces of unit tension (`-J^T T`, Eq. 17 of Sherman,
-    Seth, Delp). Moving points do their own work: their displacement in the frame counts as well as the frame's motion.
+def straight_gradient(model: Model, at: Pose, q: Float[Array, " c"]) -> tuple[Float[Array, "m c"], Float[Array, "3 v"]]:
+    """Rate of each straight path's length per unit speed, by the generalised forces of unit tension (`-J^T T`, Eq. 17 of
+    Sherman, Seth, Delp), with moving points held in their frames; and the rate per displacement of each moving point.
     """
     paths = model.paths
     between = lines(model, at, q)
@@ -117,21 +113,19 @@ def length_gradient(model: Model, at: Pose, q: Float[Array, " c"]) -> Float[Arra
     e = between.along / safe * between.weight
     line_of_action = jnp.concatenate([cross(between.start, e), e])
     per_stretch = (line_of_action.T @ at.screws) * paths.crossing
-    gradient = jnp.asarray(muscle_of_stretch(model).T) @ per_stretch
-    if len(paths.moving):
-        gradient = gradient + _moving_work(model, at, q, e) @ speed_to_rate(model, q)
-    return gradient
+    near, far = paths.stretches.T
+    pull = e @ (touching(paths.moving, far) - touching(paths.moving, near)).T
+    return jnp.asarray(muscle_of_stretch(model).T) @ per_stretch, pull
 
 
-def _moving_work(model: Model, at: Pose, q: Float[Array, " c"], e: Float[Array, "3 s"]) -> Float[Array, "m c"]:
-    """Lengthening per unit rate of the coordinates that displace moving points within their frames."""
+def moving_work(model: Model, at: Pose, q: Float[Array, " c"], pull: Float[Array, "3 v"]) -> Float[Array, "m c"]:
+    """Lengthening per unit rate of the coordinates that displace moving points within their frames; `pull`: lengthening per
+    displacement of each."""
     paths = model.paths
     arguments = paths.moving_coordinate.T.ravel()  # x, y, z of the first moving point, then of the second, ...
     x = _clamped(model, q, arguments)
     _, slope, _ = evaluate(model.path.moving_splines, x)
     slope = jnp.where(x == q[arguments], slope, 0.0)
-    near, far = paths.stretches.T
-    pull = e @ (touching(paths.moving, far) - touching(paths.moving, near)).T  # [3, v] lengthening per displacement
     rotation = at.rotation[:, :, paths.point_link[paths.moving]]
     local = jnp.stack(  # the same along the axes of the point's own frame
         [dot(pull, rotate(rotation, model.path.moving_rotation[:, k])) for k in range(3)], axis=1

@@ -1,0 +1,139 @@
+"""Which path may wrap over which surface, and between which of its points.
+
+A *slot* is one surface on one muscle's path: it may be touched once, on one stretch. The tables list, for every slot, the
+stretches on which to look for it: between two neighbouring path points or, once other surfaces of the same muscle are
+touched there, between those.
+"""
+
+from __future__ import annotations
+
+import jax.numpy as jnp
+import numpy as np
+
+from ..geometry.spatial import rotation_xyz
+from . import description as d
+from .frames import Frames
+from .model import Surfaces
+from .structure import Round, Wraps
+
+KINDS = ("WrapCylinder", "WrapSphere", "WrapEllipsoid", "WrapTorus")
+Pair = tuple[
+    int, int, dict[int, int]
+]  # two path points and the conditional points (on 1, off -1) between which nothing is
+
+
+def compile_surfaces(description: d.ModelDescription, frames: Frames) -> tuple[Surfaces, np.ndarray]:
+    """Values of all surfaces, and the link that each is fixed to."""
+    links, rotations, translations, sizes = [], [], [], []
+    for path, surface in description.wrap_objects().items():
+        link, rotation, origin = frames.on_link(path.rsplit("/", 1)[0])
+        links.append(link)
+        rotations.append(rotation @ rotation_xyz(np.array(surface.rotation)))
+        translations.append(rotation @ np.array(surface.translation) + origin)
+        sizes.append(_sizes(surface))
+    values = Surfaces(
+        rotation=jnp.asarray(np.stack(rotations, axis=-1) if rotations else np.zeros((3, 3, 0))),
+        translation=jnp.asarray(np.array(translations).reshape(len(links), 3).T),
+        sizes=jnp.asarray(np.array(sizes).reshape(len(links), 3).T),
+    )
+    return values, np.array(links, int)
+
+
+def _sizes(surface: d.WrapObject) -> tuple[float, float, float]:
+    match surface.kind:
+        case "WrapCylinder":
+            return surface.radius, surface.length, 0.0
+        case "WrapSphere":
+            return surface.radius, 0.0, 0.0
+        case "WrapEllipsoid":
+            return surface.dimensions
+        case _:
+            return surface.inner_radius, surface.outer_radius, 0.0
+
+
+def _quadrant(surface: d.WrapObject) -> tuple[int, int]:
+    """Axis of the side on which paths may wrap, and its sign; sign 0 for all sides."""
+    side = surface.quadrant.strip().lower()
+    sign = 0 if side in ("all", "unassigned", "") else -1 if side.startswith("-") else 1
+    return "xyz".index(side[-1]) if sign else 0, sign
+
+
+def compile_wraps(
+    description: d.ModelDescription, pairs: list[Pair], muscles: list[int], switches: np.ndarray, links: np.ndarray
+) -> Wraps:
+    """`pairs` are all points that can become neighbours, `switches` [pairs, conditional points] what each needs; `muscles`: that
+    of each point."""
+    surfaces = description.wrap_objects()
+    index = {path: i for i, path in enumerate(surfaces)}
+    slots: list[tuple[int, int, list[int]]] = []  # muscle, surface, pairs
+    for m, muscle in enumerate(description.muscles):
+        for wrap in muscle.path.wraps:
+            found = _in_range(wrap, muscle.path, m, pairs, muscles)
+            if surfaces[wrap.wrap_object].active and found:
+                slots.append((m, index[wrap.wrap_object], found))
+    turn = [sum(m == n for m, _, _ in slots[:k]) for k, (n, _, _) in enumerate(slots)]  # place among its muscle's
+    kinds = [list(surfaces.values())[surface].kind for _, surface, _ in slots]
+    by_kind = sorted(range(len(slots)), key=lambda k: KINDS.index(kinds[k]))
+    slots, turn, kinds = [slots[k] for k in by_kind], [turn[k] for k in by_kind], [kinds[k] for k in by_kind]
+    used = sorted({pair for _, _, where in slots for pair in where})
+    new_pair = {pair: i for i, pair in enumerate(used)}
+    points = sorted({point for pair in used for point in pairs[pair][:2]})
+    new_point = {point: i for i, point in enumerate(points)}
+    where = [[new_pair[pair] for pair in allowed] for _, _, allowed in slots]
+    owners = np.array([m for m, _, _ in slots], int)
+    lonely = [int(np.sum(owners == m)) == 1 for m in owners]
+    shared = np.flatnonzero(~np.array(lonely, bool))
+    mates = [[j for j, other in enumerate(shared) if owners[other] == owners[k] and other != k] for k in shared]
+    rounds = [[int(k) for k in shared if turn[k] == i] for i in range(max(turn, default=-1) + 1)]
+    return Wraps(
+        points=np.array(points, int),
+        pairs=np.array([[new_point[p] for p in pairs[pair][:2]] for pair in used], int).reshape(len(used), 2),
+        pair_switch=switches[used] if used else np.zeros((0, switches.shape[1])),
+        muscle=owners,
+        surface=np.array([surface for _, surface, _ in slots], int),
+        kind=tuple(kinds),
+        quadrant=np.array([_quadrant(list(surfaces.values())[s]) for _, s, _ in slots], int).reshape(len(slots), 2),
+        surface_link=links,
+        alone=_round(np.flatnonzero(lonely).tolist(), where, shared, mates),
+        shared=shared,
+        mates=_padded(mates, len(shared)),
+        rounds=tuple(_round(some, where, shared, mates) for some in rounds if some),
+    )
+
+
+def _in_range(wrap: d.PathWrap, path: d.Path, m: int, pairs: list[Pair], muscles: list[int]) -> list[int]:
+    """Pairs of neighbours within the range of points that the file allows for the surface."""
+    first = muscles.index(m) if m in muscles else 0
+    low, high = wrap.range
+    start = first + (low - 1 if low >= 1 else 0)
+    stop = first + (high - 1 if high >= 1 else len(path.points) - 1)
+    return [k for k, (a, b, _) in enumerate(pairs) if muscles[a] == m and a >= start and b <= stop]
+
+
+def _round(slots: list[int], where: list[list[int]], shared: np.ndarray, mates: list[list[int]]) -> Round:
+    """Candidates of the slots; both are sorted by class, as all slots are."""
+    none = len(shared)
+    candidates = []  # slot, pair, slot that the stretch begins at, slots that it may end at
+    choices: list[list[int]] = []
+    for k in slots:
+        choices.append([])
+        beside = mates[np.searchsorted(shared, k)] if k in shared else []
+        for pair in where[k]:
+            others = [j for j in beside if pair in where[shared[j]]]
+            for start in [none, *others]:
+                choices[-1].append(len(candidates))
+                candidates.append((k, pair, start, [j for j in others if j != start]))
+    columns = list(zip(*candidates, strict=True)) or [(), (), (), ()]
+    return Round(
+        slots=np.array(slots, int),
+        slot=np.array(columns[0], int),
+        pair=np.array(columns[1], int),
+        start=np.array(columns[2], int),
+        ends=_padded([[*ends, none] for ends in columns[3]], none),
+        choices=_padded(choices, len(candidates)),
+    )
+
+
+def _padded(rows: list[list[int]], fill: int) -> np.ndarray:
+    width = max((len(row) for row in rows), default=0)
+    return np.array([[*row, *[fill] * (width - len(row))] for row in rows], int).reshape(len(rows), width)

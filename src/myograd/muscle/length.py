@@ -1,0 +1,49 @@
+"""Lengths of whole paths, straight stretches and detours over surfaces together, and how speeds change them."""
+
+from __future__ import annotations
+
+import jax.numpy as jnp
+import numpy as np
+from jaxtyping import Array, Float
+
+from ..dynamics.kinematics import Pose, speed_to_rate
+from ..model.model import Model
+from .chains import Order, contacts
+from .detours import detour_gradient, detours
+from .path import moving_work, straight_gradient, straight_lengths
+from .scene import scene
+
+
+def path_lengths(model: Model, at: Pose, q: Float[Array, " c"]) -> Float[Array, " m"]:
+    """[m]; NaN where no path at rest was found."""
+    straight = straight_lengths(model, at, q)
+    if len(model.wraps.surface) == 0:
+        return straight
+    added, order = detours(model.wraps, scene(model, at, q))
+    return (straight + added @ _owner(model)) * _known(model, order)
+
+
+def length_gradient(model: Model, at: Pose, q: Float[Array, " c"]) -> Float[Array, "m c"]:
+    """Rate of each path's length per unit speed [m, or 1 for translations]: the work of its lines. Moving points do their own
+    work: their displacement in the frame counts as well as the frame's motion."""
+    gradient, pull = straight_gradient(model, at, q)
+    known = jnp.ones(len(model.muscle_names))
+    if len(model.wraps.surface):
+        it = scene(model, at, q)
+        touching = contacts(model.wraps, it)
+        added, more_pull = detour_gradient(model, at, it, touching)
+        gradient, pull, known = gradient + added, pull + more_pull, _known(model, touching.order)
+    if len(model.paths.moving):
+        gradient = gradient + moving_work(model, at, q, pull) @ speed_to_rate(model, q)
+    return gradient * jnp.where(model.paths.reach > 0, known[:, None], 1.0)
+
+
+def _owner(model: Model) -> np.ndarray:
+    """[k, m] 1 where the slot is the muscle's."""
+    return np.eye(len(model.muscle_names))[model.wraps.muscle]
+
+
+def _known(model: Model, order: Order) -> Float[Array, " m"]:
+    """1, or NaN for muscles with an arc that was not found. A factor: its derivatives are then not known either."""
+    lost = jnp.where(order.engaged & ~order.converged, 1.0, 0.0) @ _owner(model)
+    return jnp.where(lost > 0, jnp.nan, 1.0)
