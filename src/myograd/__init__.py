@@ -26,6 +26,7 @@ _PLACES = {
     "muscle.contraction": "activation_derivative muscle_dynamics muscle_equilibrium muscle_force_balance",
     "muscle.activation": "activation_rate integrate_activation",
     "muscle.state": "MuscleState",
+    "force.motion": "State applied_forces equilibrium_state state_derivative",
     "muscle.emg": "ExcitationFilter emg_envelope emg_to_excitation",
     "muscle.api": "moment_arms muscle_gradients muscle_lengths muscle_speeds path_points",
     "muscle.jumps": "Jump length_jumps",

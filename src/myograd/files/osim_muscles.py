@@ -38,7 +38,7 @@ def read_muscle(source: Source, node: Node) -> Muscle:
     if path is None or path.tag == "path":
         raise fields.error("has no path; a path has at least two points", path)
     if path.tag == "GeometryPath":
-        muscle.path = _read_path(fields, path)
+        muscle.path = read_path(fields, path)
     elif path.tag in PATHS:
         path.attributes["name"] = "path"
         muscle.properties.append(path)
@@ -64,7 +64,7 @@ def read_muscle(source: Source, node: Node) -> Muscle:
     return muscle
 
 
-def _read_path(muscle: Fields, node: Node) -> Path:
+def read_path(muscle: Fields, node: Node) -> Path:
     fields = Fields(muscle.source, node)
     path = Path(line=node.line)
     taken: set[str] = set()

@@ -15,6 +15,10 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from dataclasses import dataclass, field
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from .forces import ContactGeometry, Force, PathForce
 
 Vec3 = tuple[float, float, float]
 ZERO: Vec3 = (0.0, 0.0, 0.0)
@@ -413,6 +417,8 @@ class ModelDescription:
     constraints: list[Constraint] = field(default_factory=list)
     markers: list[Marker] = field(default_factory=list)
     muscles: list[Muscle] = field(default_factory=list)
+    forces: list[Force] = field(default_factory=list)  # all others
+    contacts: list[ContactGeometry] = field(default_factory=list)
     frames_extra: list[OffsetFrame] = field(default_factory=list)  # of the model's ComponentSet
     others: list[Part] = field(default_factory=list)
     unread: list[Unread] = field(default_factory=list)
@@ -441,7 +447,13 @@ class ModelDescription:
         for constraint in self.constraints:
             if not isinstance(constraint, CoordinateCoupler):
                 yield from below(f"/constraintset/{constraint.name}", constraint.frames)
+        for force in self.forces:
+            yield from below(f"/forceset/{force.name}", getattr(force, "frames", []))
         yield from below("/componentset", self.frames_extra)
+
+    def paths(self) -> list[Muscle | PathForce]:
+        """Everything that pulls along a path: the muscles, then the other forces that do."""
+        return [*self.muscles, *(force for force in self.forces if hasattr(force, "path"))]  # type: ignore[list-item]
 
     def wrap_objects(self) -> dict[str, WrapObject]:
         """Every wrapping surface by the path of its frame and its name."""

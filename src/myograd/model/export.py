@@ -124,13 +124,13 @@ def _write_points(points: list, frames: Frames, locations: jax.Array) -> None:
 
 
 def _write_path_points(result: d.ModelDescription, frames: Frames, model: Model) -> None:
-    points = [point for muscle in result.muscles for point in muscle.path.points]
+    points = [point for muscle in result.paths() for point in muscle.path.points]
     fixed = [i for i, point in enumerate(points) if not isinstance(point, d.MovingPathPoint)]
     _write_points([points[i] for i in fixed], frames, model.path.location[:, np.array(fixed, int)])
 
 
 def _write_conditional(result: d.ModelDescription, model: Model) -> None:
-    points = [point for muscle in result.muscles for point in muscle.path.points]
+    points = [point for muscle in result.paths() for point in muscle.path.points]
     _set([p for p in points if isinstance(p, d.ConditionalPathPoint)], "range", model.path.conditional_range)
 
 

@@ -10,6 +10,7 @@ import jax.numpy as jnp
 from jaxtyping import Array, Float
 
 from ..geometry.piecewise import PiecewisePolynomials
+from .force_values import ForceParts, ForceValues
 from .muscle_kinds import MuscleKinds
 from .structure import Constraints, Names, Paths, Source, Tree, Wraps
 
@@ -115,11 +116,13 @@ class Model(eqx.Module):
     path: PathValues
     surfaces: Surfaces
     muscles: MuscleValues
+    forces: ForceValues
     tree: Tree = eqx.field(static=True)
     constraints: Constraints = eqx.field(static=True)
     paths: Paths = eqx.field(static=True)
     muscle_kinds: MuscleKinds = eqx.field(static=True)
     wraps: Wraps = eqx.field(static=True)
+    force_parts: ForceParts = eqx.field(static=True)
     marker_link: tuple[int, ...] = eqx.field(static=True)
     names: Names = eqx.field(static=True)
     source: Source = eqx.field(static=True)
@@ -140,6 +143,11 @@ class Model(eqx.Module):
     @property
     def muscle_names(self) -> tuple[str, ...]:
         return self.names.muscles
+
+    @property
+    def control_names(self) -> tuple[str, ...]:
+        """Muscles and actuators in the order of the file: what controls are given for."""
+        return self.force_parts.controls
 
     @property
     def marker_names(self) -> tuple[str, ...]:

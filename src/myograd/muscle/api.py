@@ -30,7 +30,8 @@ def _need_paths(model: Model, function: str, accept: tuple[str, ...]) -> None:
 
 
 def _blank(model: Model, rows: Float[Array, "m *rest"]) -> Float[Array, "m *rest"]:
-    """NaN for muscles whose path could not be read."""
+    """The rows of muscles, without those of other paths; NaN for muscles whose path could not be read."""
+    rows = rows[: len(model.muscle_names)]
     unknown = np.ones((len(model.muscle_names), *[1] * (rows.ndim - 1)))
     unknown[list(model.paths.no_path)] = np.nan
     return rows * unknown

@@ -175,13 +175,16 @@ def _need_contraction(model: Model, function: str, accept: tuple[str, ...]) -> N
             raise ModelError(f"{function} of {model.names.model!r}: muscle {name!r}: {problem}")
 
 
-def _in_range(function: F) -> F:
+def in_range(function: F) -> F:
     """Bring activation and excitation into 0 to 1, and say so; compiled code does it silently."""
 
     @functools.wraps(function)
     def call(model: Model, *args: Any, **kwargs: Any) -> Any:
         names = function.__wrapped__.__code__.co_varnames  # type: ignore[attr-defined]
         given = dict(zip(names[1:], args, strict=False)) | kwargs
+        if "state" in given and "controls" in given:
+            given["activation"] = getattr(given["state"], "activation", None)
+            given["excitation"] = _excitations(model, given["controls"])
         for name in ("activation", "excitation"):
             value = given.get(name)
             if value is None or isinstance(value, Tracer):
@@ -202,13 +205,20 @@ def _in_range(function: F) -> F:
     return call  # type: ignore[return-value]
 
 
+def _excitations(model: Model, controls: Any) -> Any:
+    """Of the controls, those of muscles; None if they are not known yet, or not what they should be."""
+    if isinstance(controls, Tracer) or np.shape(controls) != (len(model.control_names),):
+        return None
+    return np.asarray(controls)[model.force_parts.muscle_control]
+
+
 def _path(model: Model, q: Array, u: Array, accept: tuple[str, ...]) -> tuple[Vector, Vector]:
     """Lengths and speeds of all paths, at once."""
     paths = tuple(name for name in accept if model.muscle_names.index(name) in model.paths.no_path) if accept else ()
     return jax.jvp(lambda x: muscle_lengths(model, x, accept=paths), (q,), (coordinate_rates(model, q, u),))
 
 
-@_in_range
+@in_range
 @entry
 def muscle_dynamics(
     model: Model,
@@ -227,7 +237,7 @@ def muscle_dynamics(
     return muscle_states(model, *_path(model, q, u, accept), activation, fiber_length)
 
 
-@_in_range
+@in_range
 @entry
 def muscle_equilibrium(
     model: Model, q: Float[Array, " c"], u: Float[Array, " c"], activation: Vector, accept: tuple[str, ...] = ()
@@ -242,7 +252,7 @@ def muscle_equilibrium(
     return fiber_equilibrium(model, *_path(model, q, u, accept), activation)
 
 
-@_in_range
+@in_range
 @entry
 def muscle_force_balance(
     model: Model,
@@ -259,10 +269,14 @@ def muscle_force_balance(
     return force_balance(model, length, activation, fiber_length, fiber_velocity)
 
 
-@_in_range
+@in_range
 @entry
 def activation_derivative(model: Model, activation: Vector, excitation: Vector) -> Vector:
     """da/dt [1/s] of every muscle, by its class; zero where activation is the excitation itself."""
+    return activation_rates(model, activation, excitation)
+
+
+def activation_rates(model: Model, activation: Vector, excitation: Vector) -> Vector:
     kinds = model.muscle_kinds
     immediate = np.array(kinds.immediate_activation, bool)
     rate = _each(model, _group_rate, jnp.clip(activation, 0.0, 1.0), jnp.clip(excitation, 0.0, 1.0))
