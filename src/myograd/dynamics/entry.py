@@ -47,12 +47,12 @@ def entry(function: F) -> F:
         if "accept" in bound.arguments:
             bound.arguments["accept"] = _accepted(model, function.__name__, bound.arguments["accept"])
         for name, value in bound.arguments.items():
-            if is_dataclass(value) and not isinstance(value, Model | type):  # a state: its fields are arguments too
+            if is_dataclass(value) and all(item.name in SHAPES for item in fields(value)):  # a state
                 checked = {
                     item.name: _checked(model, function.__name__, item.name, getattr(value, item.name))
                     for item in fields(value)
                 }
-                bound.arguments[name] = replace(value, **checked)
+                bound.arguments[name] = replace(value, **checked)  # type: ignore[type-var]
         for name in SHAPES.keys() & bound.arguments.keys():
             if bound.arguments[name] is not None or signature.parameters[name].default is inspect.Parameter.empty:
                 bound.arguments[name] = _checked(model, function.__name__, name, bound.arguments[name])

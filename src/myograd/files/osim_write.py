@@ -57,7 +57,12 @@ def write_osim(description: ModelDescription, path: str | os.PathLike[str]) -> N
 
 def osim_text(description: ModelDescription) -> str:
     """The document as text."""
-    document = Node("OpenSimDocument", {"Version": str(VERSION)}, children=[model_node(description)])
+    return document_text(model_node(description))
+
+
+def document_text(content: Node) -> str:
+    """A document of OpenSim 4.6 that holds one object."""
+    document = Node("OpenSimDocument", {"Version": str(VERSION)}, children=[content])
     return '<?xml version="1.0" encoding="UTF-8" ?>\n' + "".join(_lines(document, 0))
 
 

@@ -36,7 +36,7 @@ def coordinate_forces(model: Model, q: Vector, u: Vector, controls: Float[Array,
 
 def limit_forces(model: Model, q: Vector, u: Vector) -> Float[Array, " l"]:
     it, which = model.forces.limits, model.force_parts.limited
-    side = np.array([[-1.0], [1.0]])  # lower, upper
+    side = jnp.array([[-1.0], [1.0]])  # lower, upper
     beyond = side * (q[which] - it.limit)
     share = _step(beyond / it.transition)
     return jnp.sum(-side * share * it.stiffness * beyond, axis=0) - it.damping * jnp.sum(share, axis=0) * u[which]

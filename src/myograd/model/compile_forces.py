@@ -85,7 +85,7 @@ def compile_forces(
         ),
         ligaments=Ligaments(
             *(column(ligaments, name) for name in ("resting_length", "pcsa_force")),
-            table([pieces(x.force_length_curve, f"Ligament {x.name!r}") for x in ligaments]),
+            curve=table([pieces(x.force_length_curve, f"Ligament {x.name!r}") for x in ligaments]),
         ),
         point_springs=PointSprings(
             _last([[point for _, point in both] for both in spring_places], (2, 3)),
@@ -100,7 +100,8 @@ def compile_forces(
         ),
         surfaces=surfaces,
         hunt_crossley=HuntCrossley(
-            *(column(materials, name) for name in MATERIAL), column(contacts, "transition_velocity")
+            *(column(materials, name) for name in MATERIAL),
+            transition_velocity=column(contacts, "transition_velocity"),
         ),
         smooth_contacts=SmoothContacts(*(column(smooth, name) for name in SmoothContacts.__dataclass_fields__)),
     )
