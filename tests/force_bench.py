@@ -6,6 +6,7 @@ import math
 from typing import Any
 
 from myograd.model.description import (
+    AnyPathPoint,
     Body,
     Coordinate,
     Joint,
@@ -98,7 +99,10 @@ def straight() -> ForcePath:
 
 
 def over_roll() -> ForcePath:
-    points = [PathPoint("a", "/bodyset/trunk", (-0.2, 0.02, 0.1)), PathPoint("b", "/bodyset/shank", (0.25, 0.2, 0.05))]
+    points: list[AnyPathPoint] = [
+        PathPoint("a", "/bodyset/trunk", (-0.2, 0.02, 0.1)),
+        PathPoint("b", "/bodyset/shank", (0.25, 0.2, 0.05)),
+    ]
     return ForcePath(points=points, wraps=[PathWrap("/bodyset/trunk/roll", "over")])
 
 

@@ -107,7 +107,9 @@ def _frame(model: Model, frames: Frames, force: ExternalForce, name: str) -> tup
 
 
 @entry
-def _wrenches(model: Model, forces: ExternalForces, q: Float[Array, " c"], time: Array) -> Float[Array, "bodies 6"]:
+def _wrenches(
+    model: Model, forces: ExternalForces, q: Float[Array, " c"], time: float | Float[Array, ""]
+) -> Float[Array, "bodies 6"]:
     it, at = forces.places, pose(model, q)
     within = (time >= forces.span[0]) & (time <= forces.span[1])
     piece = jnp.sum(time >= forces.knots)

@@ -381,8 +381,10 @@ class Part:
 
 # What was not read -------------------------------------------------------------------------------------------
 
-SEVERITIES = ("motion", "force", "control", "unknown", "appearance")
+SEVERITIES = ("motion", "force", "control", "unknown", "bookkeeping", "appearance")
 """From what changes the skeleton's motion to what changes only its looks."""
+NO_NUMBERS = ("bookkeeping", "appearance")
+"""Those that change no number that OpenSim computes."""
 
 
 @dataclass(frozen=True)
@@ -391,7 +393,7 @@ class Unread:
 
     `severity` says what is missing without it: `motion` (a constraint: poses and accelerations), `force` (muscle-driven
     accelerations), `control` (controllers, probes, analyses), `unknown` (what OpenSim 4.6 does not know either, and
-    ignores), `appearance` (meshes, colours).
+    ignores), `bookkeeping` (names of groups, defaults that nothing uses), `appearance` (meshes, colours).
     """
 
     severity: str
