@@ -421,7 +421,9 @@ def all_surfaces() -> ModelDescription:
                 "mixed",
                 [
                     fixed("mixed-P1", ground, (-0.03, 0.04, -0.03)),
-                    MovingPathPoint("mixed-P2", upper, (ramp, Constant(-0.1), Constant(0.02)), ("bend", "", "")),
+                    MovingPathPoint(
+                        "mixed-P2", upper, (ramp, Constant(-0.1), Constant(0.02)), ("bend", "bend", "bend")
+                    ),
                     ConditionalPathPoint("mixed-P3", upper, (-0.02, -0.22, 0.01), "bend", (0.6, 2.2)),
                     fixed("mixed-P4", lower, (-0.02, -0.06, 0.01)),
                     fixed("mixed-P5", lower, (-0.01, -0.14, 0.0)),

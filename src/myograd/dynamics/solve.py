@@ -43,6 +43,8 @@ class Factor(eqx.Module):
     rows: list[Float[Array, "k left"]]
     """rows of L^T, right of the stage itself"""
     core: Float[Array, "m m"]
+    """what the stages leave of A"""
+    inverse_core: Float[Array, "m m"]
 
 
 def factorized(A: Float[Array, "n n"], sizes: list[int]) -> Factor:
@@ -56,8 +58,8 @@ def factorized(A: Float[Array, "n n"], sizes: list[int]) -> Factor:
         pivots.append(pivot)
         inverse_pivots.append(inverse)
         rows.append(row)
-    core, core_pivots = _inverse(A)
-    return Factor(jnp.concatenate([*pivots, core_pivots]), inverse_pivots, rows, core)
+    inverse_core, core_pivots = _inverse(A)
+    return Factor(jnp.concatenate([*pivots, core_pivots]), inverse_pivots, rows, A, inverse_core)
 
 
 def _inverse(A: Float[Array, "m m"]) -> tuple[Float[Array, "m m"], Float[Array, " m"]]:
@@ -87,7 +89,11 @@ def solved(factor: Factor, b: Float[Array, " n"]) -> Float[Array, " n"]:
         k = len(inverse)
         done.append(b[:k] * inverse)
         b = settled(b[k:] - sum(row[i] * b[i] for i in range(k)))
-    x = jnp.sum(factor.core * b, axis=1)
+    x = settled(jnp.sum(factor.inverse_core * b, axis=1))
+    wrong = settled(
+        jnp.sum(factor.core * x, axis=1) - b
+    )  # near gimbal lock, an inverse loses what refinement gives back
+    x = settled(x - jnp.sum(factor.inverse_core * wrong, axis=1))
     for row, part in zip(reversed(factor.rows), reversed(done), strict=True):
         x = settled(jnp.concatenate([part - jnp.sum(row * x, axis=1), x]))
     return x

@@ -135,9 +135,11 @@ def _find(p: Vectors, s: Vectors, a: Vectors, axis: Signs, sign: Signs) -> _Geod
     def step(carry: tuple[Array, ...]) -> tuple[Array, ...]:
         count, z, _, _ = carry
         course = _course(z, posed)
-        dz = eliminate(_bends(course, posed), _slopes(course)[:, None])[:, 0]
+        slopes = settled(_slopes(course))
+        dz = settled(eliminate(_bends(course, posed), slopes[:, None])[:, 0])
         largest = settled(jnp.max(jnp.abs(dz), axis=0))
-        length = course.line[0] + course.line[1] + WEIGHTS @ course.f
+        # after the step, up to third order in it
+        length = course.line[0] + course.line[1] + WEIGHTS @ course.f - jnp.sum(slopes * dz, axis=0) / 2
         return count + 1, z - dz * (_LONGEST / jnp.maximum(largest, _LONGEST)), largest, length
 
     def unfinished(carry: tuple[Array, ...]) -> Array:
@@ -147,7 +149,6 @@ def _find(p: Vectors, s: Vectors, a: Vectors, axis: Signs, sign: Signs) -> _Geod
     start = jnp.stack([posed.ends[2, 0]] + [zero] * (TERMS - 1))
     _, z, largest, length = lax.while_loop(unfinished, step, (jnp.zeros((), int), start, zero + 1, zero))
     P, Q, lines = _ends(z, frame, p, s, a)
-    # The whole length is stationary: before and after the last step it is the same.
     return _Geodesic(P, Q, length - lines, largest < _FOUND, z, frame)
 
 
@@ -212,7 +213,7 @@ def _course(z: Float[Array, "terms n"], posed: _Posed) -> _Course:
     theta = settled(half_turned(P[0], P[1], jnp.sqrt(rho2)))
     gap = P - posed.ends
     pull = _times(posed.metric, gap)
-    line = settled(jnp.sqrt(dot(gap, pull)))
+    line = settled(jnp.sqrt(dot(gap, pull) + _TINY * posed.metric[0]))
     spread = ends / rho2
     P_k = jnp.stack([theta_k * P[1] - spread * P[0], -theta_k * P[0] - spread * P[1], jnp.ones_like(ends)])
     line_k = settled(dot(pull, P_k) / line)
@@ -233,7 +234,7 @@ def _course(z: Float[Array, "terms n"], posed: _Posed) -> _Course:
     return _Course(line, theta_k, line_k, y, dtheta, dk, f, settled(jnp.stack([f_theta, f_dtheta, f_k, f_dk])))
 
 
-_TINY = 1e-24  # keeps speeds of arcs without length from zero
+_TINY = 1e-24  # keeps speeds of arcs and lengths of lines from zero
 
 
 def _slopes(course: _Course) -> Float[Array, "terms n"]:
