@@ -294,7 +294,8 @@ def test_bodies_joints_and_muscles_among_the_components(tmp_path: Path):
     """OpenSim finds them there; the relative paths are those of a component one level up."""
     hinge = joint("hinge", "../rod", "../ground")
     pull = muscle(point("a", "../../../ground") + point("b", "/rod"))
-    spring = '<PointToPointSpring name="s"><socket_body1>/rod</socket_body1><socket_body2>../ground</socket_body2></PointToPointSpring>'
+    sockets = "<socket_body1>/rod</socket_body1><socket_body2>../ground</socket_body2>"
+    spring = f'<PointToPointSpring name="s">{sockets}</PointToPointSpring>'
     text = document(f"<components>{body('rod')}{hinge}{pull}{spring}</components>")
     description = read_text(tmp_path, text)
     assert [b.name for b in description.bodies] == ["rod"]
@@ -341,7 +342,7 @@ def test_forgiving_where_opensim_is(tmp_path: Path):
     assert description.credits == "Delp & Loan, J. Müller"
     assert content(read_text(tmp_path, latin)) == content(description)
     assert [(type(force).__name__, force.name) for force in description.forces] == [("HuntCrossleyForce", "floor")]
-    assert description.others[0].line == latin[: latin.index(b"<HuntCrossleyForce ")].count(b"\n") + 1
+    assert description.forces[0].line == latin[: latin.index(b"<HuntCrossleyForce ")].count(b"\n") + 1
 
 
 def test_lines_count_comments(tmp_path: Path):

@@ -17,6 +17,7 @@ from ..geometry.spatial import angles_xyz
 from . import description as d
 from .compile import compile_model
 from .compile_muscles import EVERY
+from .export_forces import force_writers
 from .frames import Frames
 from .model import Model
 from .muscle_properties import LEAVES, set_number
@@ -57,6 +58,7 @@ def description_of(model: Model) -> d.ModelDescription:
             model.ties.distance,
         ),
     }
+    writers |= force_writers(result, model)
     for name in model.muscles.__dataclass_fields__:
         if name in EVERY:
             writers[f".muscles.{name}"] = lambda name=name: _set(result.muscles, name, getattr(model.muscles, name))
