@@ -107,7 +107,9 @@ def test_surfaces_apart_have_no_force():
     q[7] = 5.0
     state = mg.State(q, np.ones_like(q), NONE, NONE)
     assert np.array_equal(mg.applied_forces(model, state, NONE), np.zeros_like(q))
-    gradient = jax.jacfwd(lambda q: mg.applied_forces(model, mg.State(q, np.ones_like(q), NONE, NONE), NONE))(q)
+    gradient = jax.jacfwd(lambda q: mg.applied_forces(model, mg.State(q, np.ones(len(COORDINATES)), NONE, NONE), NONE))(
+        q
+    )
     assert np.array_equal(gradient, np.zeros_like(gradient))
 
 
