@@ -1,182 +1,168 @@
-"""What the muscles' own shortcuts are worth: tables of force curves against paper 000's fits, recordings integrated in parallel.
+"""Accelerations driven by muscles with fibre states, under all forces of a model, and equilibria of all muscles: by OpenSim and
+by Myograd.
 
-    python benchmarks/muscles.py
+    python benchmarks/muscles.py [MODEL ...]       prints; `benchmarks/run.py` makes it part of the page
 
-Paper 000 fits each force curve by 8 to 15 polynomials joined C1, because OpenSim's Bézier curves need an iteration. Myograd
-tabulates them instead (`muscle/table.py`), to 1e-12. Here are both, on their own and within the whole contraction dynamics.
+Activations are 0.5, fibres in equilibrium. OpenSim gets its states as it keeps them (q, u, z) and is asked for
+`realizeAcceleration`, which gives accelerations, fibre velocities and activation rates; so does `state_derivative`. Over
+surfaces the two do not compute the same (docs/wrapping.md): how far accelerations are apart at the median pose is said.
 """
 
 from __future__ import annotations
 
-import time
-from collections.abc import Callable
-from itertools import pairwise
-from typing import Any
+import sys
+from dataclasses import dataclass
+from pathlib import Path
 
 import jax
-import jax.numpy as jnp
 import numpy as np
+import opensim
+from ours import BATCH, first_call, repeated, runner
+from peers_opensim import Side
+from table import Grid, judged, number, time_of
+from timing import Timing, timed
 
-from myograd.model.compile import compile_model
-from myograd.model.description import ModelDescription, Muscle, Path
-from myograd.model.muscle_properties import MILLARD, MILLARD_CURVES, curve_numbers
-from myograd.muscle import millard
-from myograd.muscle.activation import integrate_activation
-from myograd.muscle.bezier import BezierCurve
-from myograd.muscle.contraction import muscle_states
-from myograd.muscle.curves import active_force_length, force_velocity, passive_force_length, tendon_force_length
-from myograd.muscle.table import look_up, tabulate
+import myograd as mg
 
-MAKERS = (active_force_length, force_velocity, passive_force_length, tendon_force_length)
-
-
-def curves() -> dict[str, BezierCurve]:
-    plain = Muscle(MILLARD, "plain", Path())
-    return {name: make(curve_numbers(plain, name)) for make, name in zip(MAKERS, MILLARD_CURVES, strict=True)}
-
-
-def fit(curve: BezierCurve, pieces: int) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
-    """Knots, left ends and cubic coefficients of a C1 fit: values and slopes of the curve at the knots, which are put where
-    the error is largest; straight lines beyond the ends."""
-    knots = list(curve.knots)
-
-    def error(a: float, b: float) -> float:
-        x = np.linspace(a, b, 41)
-        c = hermite(a, b)
-        return float(np.abs(sum(c[j] * (x - a) ** j for j in range(4)) - curve(x)[0]).max())
-
-    def hermite(a: float, b: float) -> np.ndarray:
-        (y0, y1), (s0, s1), _ = curve(np.array([a, b]))
-        h = b - a
-        return np.array([y0, s0, (3 * (y1 - y0) / h - 2 * s0 - s1) / h, (2 * (y0 - y1) / h + s0 + s1) / h**2])
-
-    while len(knots) < pieces - 1:
-        k = int(np.argmax([error(a, b) for a, b in pairwise(knots)]))
-        knots.insert(k + 1, (knots[k] + knots[k + 1]) / 2)
-    rows = [np.array([curve(np.array(knots[0]))[0], curve.slopes[0], 0, 0])]
-    rows += [hermite(a, b) for a, b in pairwise(knots)]
-    rows += [np.array([curve(np.array(knots[-1]))[0], curve.slopes[1], 0, 0])]
-    return np.array(knots), np.array([knots[0], *knots]), np.array(rows)
+ACTIVATION = 0.5
+ACCELERATIONS, EQUILIBRIUM = "muscle-driven accelerations", "equilibrium of all muscles"
+FASTER = {
+    ("Rajagopal2016", ACCELERATIONS): (10.0, 3.0),
+    ("MoBL_ARMS", ACCELERATIONS): (20.0, 10.0),
+    **{(name, EQUILIBRIUM): (20.0, None) for name in ("Arm26", "Gait10dof18musc", "Rajagopal2016", "MoBL_ARMS")},
+}
+"""How many times as fast as OpenSim a batch and a stream should be."""
 
 
-def fitted(curve: BezierCurve, pieces: int) -> Callable[[jax.Array], jax.Array]:
-    knots, origins, rows = fit(curve, pieces)
-    table = np.column_stack([origins, rows])
-
-    def value(x: jax.Array) -> jax.Array:
-        piece = jnp.sum((x >= knots[:, None]).astype(jnp.int32), axis=0)
-        c = jnp.moveaxis(jnp.asarray(table).at[piece].get(mode="promise_in_bounds"), -1, 0)
-        s = x - c[0]
-        return ((c[4] * s + c[3]) * s + c[2]) * s + c[1]
-
-    return value
+@dataclass(frozen=True)
+class MuscleRow:
+    model: str
+    quantity: str
+    opensim: Timing
+    stream: Timing
+    batch: Timing
+    compile_seconds: float
+    difference: float  # median over poses of the largest relative difference
 
 
-def nanoseconds(function: Callable[[Any], Any], x: Any, per: int, steps: int = 200) -> float:
-    """Of one evaluation inside a compiled loop, per element."""
+class Driven:
+    """OpenSim with all forces, in a state with fibres in equilibrium at each pose."""
 
-    def body(x: Any, _: None) -> tuple[Any, None]:
-        return jax.tree.map(lambda a, b: 0.999 * a + 1e-3 * b, x, function(x)), None
+    def __init__(self, path: Path, names: tuple[str, ...], q: np.ndarray, u: np.ndarray):
+        self.at = Side(opensim.Model(str(path)), names, q, u)
+        model, state = self.at.model, self.at.state
+        muscles = model.getMuscles()
+        self.muscles = [muscles.get(i) for i in range(muscles.getSize())]
+        controls = model.updDefaultControls()
+        actuators = model.getActuators()
+        driven = {muscle.getName() for muscle in self.muscles}
+        for i in range(controls.size()):
+            controls.set(i, ACTIVATION if actuators.get(i).getName() in driven else 0.0)
+        self.z = []
+        self.fiber_length = []
+        for k in range(len(self.at.poses)):
+            self.equilibrate(k)
+            self.z.append(opensim.Vector(state.getZ()))
+            self.fiber_length.append([muscle.getFiberLength(state) for muscle in self.muscles])
 
-    program = jax.jit(lambda x: jax.lax.scan(body, x, None, length=steps)[0])
-    jax.block_until_ready(program(x))
-    best = np.inf
-    for _ in range(25):
-        start = time.perf_counter()
-        jax.block_until_ready(program(x))
-        best = min(best, time.perf_counter() - start)
-    return best / steps / per * 1e9
+    def _pose(self, k: int) -> None:
+        self.at.state.setQ(self.at.poses[k][0])
+        self.at.state.setU(self.at.poses[k][1])
 
+    def equilibrate(self, k: int) -> None:
+        model, state = self.at.model, self.at.state
+        self._pose(k)
+        for muscle in self.muscles:
+            muscle.setActivation(state, ACTIVATION)
+        model.realizeVelocity(state)
+        for muscle in self.muscles:
+            try:
+                muscle.computeEquilibrium(state)
+            except RuntimeError:  # none was found; its state stays as it was
+                continue
 
-def compare_curves(muscles: int = 80, pieces: int = 15) -> None:
-    random = np.random.default_rng(0)
-    ranges = ((0.5, 1.7), (-0.9, 0.9), (1.0, 1.6), (1.0, 1.05))
-    print(f"one curve, ns per muscle ({muscles} muscles)   table   fit   error of the fit with {pieces} pieces")
-    for (name, curve), (low, high) in zip(curves().items(), ranges, strict=True):
-        table, polynomial = tabulate([curve]), fitted(curve, pieces)
-        x = jnp.asarray(random.uniform(low, high, muscles))
-        grid = np.linspace(low - 0.3, high + 0.3, 20001)
-        error = np.abs(np.asarray(polynomial(jnp.asarray(grid))) - curve(grid)[0]).max()
-        times = [nanoseconds(f, x, muscles) for f in (lambda x, t=table: look_up(t, x), polynomial)]
-        print(f"  {name:<40} {times[0]:6.1f} {times[1]:6.1f}   {error:.1e}")
+    def accelerate(self, k: int) -> None:
+        self.at.state.setZ(self.z[k])
+        self._pose(k)
+        self.at.model.realizeAcceleration(self.at.state)
 
-
-def compare_contraction(muscles: int = 80, pieces: int = 15) -> None:
-    """The whole of `muscle_states` of damped Millard muscles, with either form of the curves."""
-    description = ModelDescription(muscles=[Muscle(MILLARD, f"m{i}", Path()) for i in range(muscles)])
-    model = compile_model(description)
-    random = np.random.default_rng(1)
-    shape = (64, muscles)
-    state = tuple(
-        jnp.asarray(x)
-        for x in (random.uniform(0.29, 0.33, shape), random.uniform(0.1, 1.0, shape), random.uniform(0.08, 0.12, shape))
-    )
-
-    def step(state: Any) -> Any:
-        def one(length: jax.Array, activation: jax.Array, fiber: jax.Array) -> Any:
-            found = muscle_states(model, length, jnp.zeros_like(length), activation, fiber)
-            return length, activation, fiber + 1e-4 * found.fiber_velocity + 1e-9 * found.tendon_force
-
-        return jax.vmap(one)(*state)
-
-    exact = nanoseconds(step, state, 64 * muscles, steps=20)
-    polynomials = {name: fitted(curve, pieces) for name, curve in curves().items()}
-    shape_of = millard.shape(model.muscle_kinds, list(range(muscles)))
-    names = {
-        id(shape_of.active): "ActiveForceLengthCurve",
-        id(shape_of.passive): "FiberForceLengthCurve",
-        id(shape_of.tendon): "TendonForceLengthCurve",
-    }
-    original = millard.look_up
-    millard.look_up = lambda table, x: polynomials[names[id(table)]](x)  # for the length of this measurement
-    try:
-
-        def fitted_step(state: Any) -> Any:
-            def one(length: jax.Array, activation: jax.Array, fiber: jax.Array) -> Any:
-                still = jnp.zeros_like(length)
-                found = millard.dynamics(model.muscles, shape_of, length, still, activation, fiber)
-                return length, activation, fiber + 1e-4 * found.fiber_velocity + 1e-9 * found.tendon_force
-
-            return jax.vmap(one)(*state)
-
-        fast = nanoseconds(fitted_step, state, 64 * muscles, steps=20)
-    finally:
-        millard.look_up = original
-    print(f"contraction dynamics, ns per muscle: tables {exact:.0f}, fits {fast:.0f}")
+    def udot(self, k: int) -> np.ndarray:
+        self.accelerate(k)
+        return self.at.state.getUDot().to_numpy()[self.at.speed_index]
 
 
-def compare_activation(samples: int = 60_000, rate: float = 1000.0) -> None:
-    random = np.random.default_rng(2)
-    print(f"activation of {samples} samples, ms   one after the other   in parallel   largest difference")
-    for muscles in (1, 16):
-        walk = np.cumsum(random.normal(size=(samples, muscles)), axis=0)
-        excitation = jnp.asarray(np.abs(0.02 * walk % 2 - 1))
+def compare_muscles(path: Path, q: np.ndarray, u: np.ndarray, seconds: float) -> list[MuscleRow]:
+    model = mg.load_model(path)
+    peer = Driven(path, model.coordinate_names, q, u)
+    poses, names = range(len(q)), set(model.muscle_names)
+    controls = np.array([ACTIVATION if name in names else 0.0 for name in model.control_names])
+    activation = np.full(len(names), ACTIVATION)
+    order = [[muscle.getName() for muscle in peer.muscles].index(name) for name in model.muscle_names]
+    fibers = np.array(peer.fiber_length)[:, order]
 
-        def total(times: jax.Array, parallel: bool, excitation: jax.Array = excitation) -> jax.Array:
-            a = integrate_activation(excitation, 1 / rate, times[0], times[1], parallel=parallel, settle=2.0)
-            return jnp.sum(jnp.sin(a))
+    def derivative(q: jax.Array, u: jax.Array, fiber_length: jax.Array) -> mg.State:
+        return mg.state_derivative(model, mg.State(q, u, activation, fiber_length), controls)
 
-        plain = [jax.jit(lambda e, p=p: integrate_activation(e, 1 / rate, parallel=p)) for p in (False, True)]
-        results = [np.asarray(f(excitation)) for f in plain]
-        gap = np.abs(results[0] - results[1]).max()
-        times = [milliseconds(f, excitation) for f in plain]
-        print(f"  {muscles:3d} muscle(s)            {times[0]:8.1f} {times[1]:20.1f} {gap:20.1e}")
-        gradients = [jax.jit(jax.grad(lambda t, p=p: total(t, p))) for p in (False, True)]
-        times = [milliseconds(f, jnp.array([0.01, 0.04])) for f in gradients]
-        print(f"      with gradient        {times[0]:8.1f} {times[1]:20.1f}")
+    def equilibrium(q: jax.Array, u: jax.Array, fiber_length: jax.Array) -> jax.Array:
+        return mg.muscle_equilibrium(model, q, u, activation)
+
+    theirs = {ACCELERATIONS: np.array([peer.udot(k) for k in poses]), EQUILIBRIUM: fibers}
+    asked = {ACCELERATIONS: peer.accelerate, EQUILIBRIUM: peer.equilibrate}
+    many = repeated(q), repeated(u), repeated(fibers)
+    rows = []
+    for quantity, function in ((ACCELERATIONS, derivative), (EQUILIBRIUM, equilibrium)):
+        opensim_time = timed(lambda ask=asked[quantity]: [ask(k) for k in poses], len(q), seconds, least=3)
+        batch = mg.batched(function)
+        stream = jax.jit(lambda *x, f=function: jax.lax.map(lambda one: f(*one), x))
+        first = first_call(batch, *many)
+        batch_time = timed(runner(batch, *many), BATCH, seconds)
+        stream_time = timed(runner(stream, *many), BATCH, seconds, least=3)
+        found = batch(*many)
+        ours = np.asarray(found.u if quantity == ACCELERATIONS else found)[: len(q)]
+        scale = np.maximum(1.0 if quantity == ACCELERATIONS else 0.0, np.abs(theirs[quantity]).max(axis=1))
+        difference = float(np.median(np.abs(ours - theirs[quantity]).max(axis=1) / scale))
+        compiling = first - batch_time.median * BATCH / 1e6
+        rows.append(MuscleRow(path.stem, quantity, opensim_time, stream_time, batch_time, compiling, difference))
+    return rows
 
 
-def milliseconds(function: Callable[[Any], Any], x: Any) -> float:
-    jax.block_until_ready(function(x))
-    best = np.inf
-    for _ in range(4):
-        start = time.perf_counter()
-        jax.block_until_ready(function(x))
-        best = min(best, time.perf_counter() - start)
-    return best * 1e3
+def muscle_grid(rows: list[MuscleRow]) -> Grid:
+    def faster(row: MuscleRow, which: int) -> str:
+        ratio = row.opensim.median / (row.batch, row.stream)[which].median
+        target = FASTER.get((row.model, row.quantity), (None, None))[which]
+        return f"{number(ratio)}×" if target is None else judged(f"{number(ratio)}×", "≥", target, ratio >= target)
+
+    cells = [
+        [
+            row.model,
+            row.quantity,
+            time_of(row.opensim),
+            time_of(row.stream),
+            time_of(row.batch),
+            faster(row, 1),
+            faster(row, 0),
+            f"{row.compile_seconds:.1f}",
+            f"{row.difference:.0e}",
+        ]
+        for row in rows
+    ]
+    header = [
+        "model",
+        "quantity",
+        "OpenSim",
+        "stream",
+        "batch",
+        "stream faster",
+        "batch faster",
+        "compile, s",
+        "differs by",
+    ]
+    return Grid("Muscles and all other forces", header, cells)
 
 
 if __name__ == "__main__":
-    compare_curves()
-    compare_contraction()
-    compare_activation()
+    from run import PACK, PACK_MODELS, console, poses_of
+
+    for name in sys.argv[1:] or PACK_MODELS:
+        file = PACK / "models" / f"{name}.osim"
+        muscle_grid(compare_muscles(file, *poses_of(mg.load_model(file), file), 1.0)).print(console)
