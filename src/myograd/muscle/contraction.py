@@ -19,14 +19,15 @@ from jax.core import Tracer
 from jaxtyping import Array, Float
 
 from ..dynamics.entry import SHAPES, entry
-from ..dynamics.kinematics import coordinate_rates
+from ..dynamics.kinematics import pose
 from ..errors import ModelError
 from ..model.model import Model, MuscleValues
 from ..model.muscle_kinds import MuscleKinds
 from ..model.muscle_properties import DE_GROOTE_FREGLY, MILLARD, RIGID, SCHUTTE, THELEN
 from . import degroote_fregly, millard, rigid_tendon, schutte, thelen
 from .activation import activation_rate, smoothed_activation_rate
-from .api import muscle_lengths
+from .api import muscle_rows, need_paths
+from .length import lengths_and_gradient
 from .state import MuscleState, Vector
 
 CLASSES: dict[str, ModuleType] = {
@@ -212,10 +213,11 @@ def _excitations(model: Model, controls: Any) -> Any:
     return np.asarray(controls)[model.force_parts.muscle_control]
 
 
-def _path(model: Model, q: Array, u: Array, accept: tuple[str, ...]) -> tuple[Vector, Vector]:
-    """Lengths and speeds of all paths, at once."""
-    paths = tuple(name for name in accept if model.muscle_names.index(name) in model.paths.no_path) if accept else ()
-    return jax.jvp(lambda x: muscle_lengths(model, x, accept=paths), (q,), (coordinate_rates(model, q, u),))
+def _path(model: Model, q: Array, u: Array, function: str, accept: tuple[str, ...]) -> tuple[Vector, Vector]:
+    """Lengths and speeds of the muscles' paths."""
+    need_paths(model, function, accept)
+    length, gradient = lengths_and_gradient(model, pose(model, q), q)
+    return muscle_rows(model, length), muscle_rows(model, gradient @ u)
 
 
 @in_range
@@ -234,7 +236,7 @@ def muscle_dynamics(
     at its limit; activation is held between the class's minimum and 1.
     """
     _need_contraction(model, "muscle_dynamics", accept)
-    return muscle_states(model, *_path(model, q, u, accept), activation, fiber_length)
+    return muscle_states(model, *_path(model, q, u, "muscle_dynamics", accept), activation, fiber_length)
 
 
 @in_range
@@ -249,7 +251,7 @@ def muscle_equilibrium(
     Derivatives are those of the equation that is solved.
     """
     _need_contraction(model, "muscle_equilibrium", accept)
-    return fiber_equilibrium(model, *_path(model, q, u, accept), activation)
+    return fiber_equilibrium(model, *_path(model, q, u, "muscle_equilibrium", accept), activation)
 
 
 @in_range
@@ -265,7 +267,7 @@ def muscle_force_balance(
     """Fibre force along the tendon less tendon force [N], for any fibre velocity [m/s]: the implicit form of contraction
     dynamics, for solvers that treat the fibre velocity as unknown. Zero for rigid tendons."""
     _need_contraction(model, "muscle_force_balance", accept)
-    length, _ = _path(model, q, jnp.zeros_like(q), accept)
+    length, _ = _path(model, q, jnp.zeros_like(q), "muscle_force_balance", accept)
     return force_balance(model, length, activation, fiber_length, fiber_velocity)
 
 
