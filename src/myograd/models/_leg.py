@@ -207,12 +207,13 @@ def describe() -> ModelDescription:
             f"{name}_on_floor",
             name,
             "floor",
-            stiffness=3.0e6,
+            stiffness=1.5e7,
             dissipation=1.0,
             static_friction=0.8,
             dynamic_friction=0.7,
             viscous_friction=0.2,
             transition_velocity=0.1,
+            constant_contact_force=1e-6,
         )
         for name in SOLE
     ]
