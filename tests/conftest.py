@@ -8,6 +8,8 @@ from pathlib import Path
 import pytest
 
 os.environ.setdefault("JAX_ENABLE_X64", "1")  # for tests of single functions; `load_model` switches it on by itself
+# Compiling is what takes the time of these tests, which need no fast code.
+os.environ.setdefault("XLA_FLAGS", "--xla_backend_optimization_level=0 --xla_cpu_use_fusion_emitters=false")
 
 PACK = Path(__file__).resolve().parents[2] / "shared" / "opensim"
 NO_PACK = f"the oracle pack (models, and what OpenSim 4.6 computed for them) is not at {PACK}"

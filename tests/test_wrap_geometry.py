@@ -14,8 +14,10 @@ from jax.test_util import check_grads
 from numpy.polynomial import legendre
 from scipy.optimize import minimize
 
-from myograd.geometry.sparse import sparsely
 from myograd.geometry.wrap import SURFACES as FUNCTIONS
+from myograd.model.structure import Wraps
+from myograd.muscle.scene import Scene
+from myograd.muscle.search import search
 
 QUADRANTS = {"all": (0, 0), "x": (0, 1), "-x": (0, -1), "y": (1, 1), "-y": (1, -1), "z": (2, 1), "-z": (2, -1)}
 
@@ -55,11 +57,9 @@ SHAPES = {
 
 
 class Path(NamedTuple):
-    """What the two functions of a surface give, and the whole length."""
+    """What is found of a path over one surface, and its whole length."""
 
     engaged: Any
-    inside: Any
-    excess: Any
     P: Any
     Q: Any
     arc: Any
@@ -77,17 +77,44 @@ def path(name: str, p: Any, s: Any, sizes: Any = None, quadrant: tuple[Any, Any]
     """The paths of segments p, s [3, n]."""
     n = p.shape[1]
     sizes = lanes(SHAPES[name].sizes if sizes is None else sizes, n)
-    axis, sign = (jnp.broadcast_to(jnp.asarray(x), (n,)) for x in quadrant)
-    surface = FUNCTIONS[SHAPES[name].kind]
-    touch = surface.touch(p, s, sizes, axis, sign)
-    arc = surface.wrap(p, s, sizes, axis, sign, touch.engaged)
+    axis, sign = (np.broadcast_to(x, n) for x in quadrant)
+    found, order = search(segments(SHAPES[name].kind, axis, sign), jax.lax.stop_gradient(scene(p, s, sizes)))
+    engaged = order[0] > 0
+    arc = FUNCTIONS[SHAPES[name].kind].arc(p, s, sizes, jnp.asarray(axis), jnp.asarray(sign), found[7:], engaged)
 
     def distance(a: Any, b: Any) -> Any:
         square = jnp.sum((a - b) ** 2, axis=0)
         return jnp.where(square > 0, jnp.sqrt(jnp.where(square > 0, square, 1.0)), 0.0)
 
-    length = jnp.where(touch.engaged, distance(p, arc.P) + arc.length + distance(arc.Q, s), distance(p, s))
-    return Path(touch.engaged, touch.inside, touch.excess, arc.P, arc.Q, arc.length, arc.converged, length)
+    length = jnp.where(engaged, distance(p, arc.P) + arc.length + distance(arc.Q, s), distance(p, s))
+    return Path(engaged, arc.P, arc.Q, arc.length, order[5] > 0, length)
+
+
+def segments(kind: str, axis: np.ndarray, sign: np.ndarray) -> Wraps:
+    """As many muscles of two points and one surface."""
+    n = len(axis)
+    every, many = np.arange(n), np.arange(n + 1)
+    return Wraps(
+        points=np.arange(2 * n),
+        pairs=np.column_stack([every, n + every]),
+        pair_switch=np.zeros((n, 0)),
+        muscle=every,
+        surface=every,
+        kind=(kind,) * n,
+        quadrant=np.column_stack([axis, sign]),
+        surface_link=every,
+        first=many,
+        slots=every,
+        first_pair=many,
+        allowed=every,
+        shared=np.zeros(0, int),
+    )
+
+
+def scene(p: Any, s: Any, sizes: Any) -> Scene:
+    n = p.shape[1]
+    upright = jnp.broadcast_to(jnp.eye(3)[:, :, None], (3, 3, n))
+    return Scene(jnp.concatenate([p, s], axis=1), upright, jnp.zeros((3, n)), sizes, jnp.ones(n, bool))
 
 
 def in_numpy(x: Any) -> Any:
@@ -120,7 +147,7 @@ def wrapped(request: pytest.FixtureRequest) -> tuple[str, np.ndarray, np.ndarray
     p, s = random_segments(np.random.default_rng(1), name, 400)
     run = jax.jit(partial(path, name))
     result = in_numpy(run(p, s))
-    clear = ~np.asarray(run(0.98 * p, 0.98 * s).inside)  # of the surface, for differences
+    clear = np.asarray(run(0.98 * p, 0.98 * s).engaged)  # of the surface, for differences
     chosen = np.flatnonzero(result.engaged & result.converged & (result.arc > 1e-4) & clear)[:40]
     assert len(chosen) >= 20
     return name, p[:, chosen], s[:, chosen], jax.tree.map(lambda x: x[..., chosen], result)
@@ -130,8 +157,6 @@ def test_a_path_is_two_tangent_lines_and_an_arc(wrapped):
     name, p, s, result = wrapped
     shape = SHAPES[name]
     assert (result.length > np.linalg.norm(s - p, axis=0)).all()
-    if name in ("cylinder", "sphere"):
-        np.testing.assert_allclose(result.length - np.linalg.norm(s - p, axis=0), result.excess, rtol=0, atol=1e-15)
     for end, point in ((p, result.P), (s, result.Q)):
         for x, line in zip(point.T, (point - end).T, strict=True):
             c = shape.coordinates(x, shape.sizes)
@@ -215,13 +240,11 @@ def test_the_derivatives_of_length_are_the_end_tangents(wrapped):
 
 def test_tangent_points_and_arcs_have_derivatives_in_both_modes(wrapped):
     name, p, s, _ = wrapped
-    surface = FUNCTIONS[SHAPES[name].kind]
     p, s = jnp.array(p[:, :4]), jnp.array(s[:, :4])
-    zero = jnp.zeros(4, int)
 
     def all_of(p, s, sizes):
-        P, Q, length, _ = surface.wrap(p, s, sizes, zero, zero, jnp.ones(4, bool))
-        return P, Q, length
+        found = path(name, p, s, sizes)
+        return found.P, found.Q, found.arc
 
     check_grads(jax.jit(all_of), (p, s, lanes(SHAPES[name].sizes, 4)), order=1, eps=1e-7, rtol=1e-5, atol=1e-5)
 
@@ -313,7 +336,7 @@ def test_degenerate_segments_have_finite_derivatives(name):
 def test_an_end_inside_leaves_the_line_straight():
     p, s = jnp.array([[0.01], [0.0], [0.0]]), jnp.array([[0.1], [0.0], [0.0]])
     found = path("sphere", p, s)
-    assert bool(found.inside[0]) and not bool(found.engaged[0])
+    assert not bool(found.engaged[0])
     assert float(found.length[0]) == pytest.approx(0.09, abs=1e-15)
     np.testing.assert_array_equal(found.P, p)
     np.testing.assert_array_equal(found.Q, s)
@@ -358,31 +381,6 @@ def test_points_along_an_arc(wrapped):
     few = jax.jit(lambda P, v, length: FUNCTIONS[shape.kind].along(P, v, length, sizes[:, :3], jnp.array([0.3, 1.0])))
     args = tuple(jnp.array(x[..., :3]) for x in (paths.P, direction, paths.arc))
     check_grads(few, args, order=1, eps=1e-7, rtol=1e-5, atol=1e-5)
-
-
-@pytest.mark.parametrize("share", [0.0, 0.3, 1.0])
-def test_sparsely_works_on_the_chosen_lanes_only(share):
-    """Alone, in a batch, in a batch of batches, and with arguments that are not batched."""
-    rng = np.random.default_rng(9)
-    x, y = rng.normal(size=(3, 5, 2, 70)), rng.normal(size=70)
-    where = rng.random(size=(3, 5, 70)) < share
-
-    def work(x, y):
-        return {"product": x * y, "count": (x[0] > 0).astype(jnp.int32)}
-
-    def run(where, x, y):
-        return sparsely(work, where, x, y)
-
-    expected = work(np.moveaxis(x, 2, 0), y)
-    expected["product"] = np.moveaxis(expected["product"], 0, 2)
-    mask = {"product": where[:, :, None], "count": where}
-    nested = jax.jit(jax.vmap(jax.vmap(run, (0, 0, None)), (0, 0, None)))(where, x, y)
-    single = jax.jit(run)(where[1, 2], x[1, 2], y)
-    shared = jax.vmap(run, (None, 0, None))(where[1, 2], x[1], y)
-    for key in expected:
-        np.testing.assert_array_equal(nested[key], np.where(mask[key], expected[key], 0))
-        np.testing.assert_array_equal(single[key], np.where(mask[key], expected[key], 0)[1, 2])
-        np.testing.assert_array_equal(shared[key], np.where(mask[key][1, 2], np.asarray(expected[key])[1], 0))
 
 
 @pytest.mark.parametrize("name", ["ellipsoid", "torus"])
@@ -436,8 +434,8 @@ class OpenSimSegment:
 
 
 @cache
-def _compiled_path(name: str) -> Callable[..., Path]:
-    return jax.jit(partial(path, name))
+def _compiled_path(name: str, quadrant: str) -> Callable[..., Path]:
+    return jax.jit(partial(path, name, quadrant=QUADRANTS[quadrant]))
 
 
 def compared(name: str, quadrant: str, p: np.ndarray, s: np.ndarray, cylinder_length: float = 10.0):
@@ -447,7 +445,7 @@ def compared(name: str, quadrant: str, p: np.ndarray, s: np.ndarray, cylinder_le
     theirs = np.array([peer(*x) for x in zip(p.T, s.T, strict=True)])
     if name == "cylinder":
         sizes = (sizes[0], cylinder_length, 0.0)
-    ours = in_numpy(_compiled_path(name)(p, s, np.array(sizes), QUADRANTS[quadrant]))
+    ours = in_numpy(_compiled_path(name, quadrant)(p, s, np.array(sizes)))
     return ours, theirs[:, 0], theirs[:, 1] > 0
 
 

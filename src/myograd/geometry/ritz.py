@@ -2,31 +2,45 @@
 
 from __future__ import annotations
 
+from typing import NamedTuple
+
 import jax
 import numpy as np
 from jaxtyping import Array
 from numpy.polynomial import legendre
 
 TERMS = 11  # of the series
-COUNT = 13  # nodes
 
 
-def _lobatto(count: int) -> tuple[np.ndarray, np.ndarray]:
-    """Nodes on [-1, 1], the ends among them, and weights."""
-    inner = np.sort(legendre.Legendre.basis(count - 1).deriv().roots().real)
-    t = np.concatenate([[-1.0], inner, [1.0]])
-    return t, 2 / (count * (count - 1) * legendre.Legendre.basis(count - 1)(t) ** 2)
+class Rule(NamedTuple):
+    """Gauss-Lobatto nodes of -1 to 1 and, at them, the Legendre polynomials."""
+
+    weights: np.ndarray  # [nodes]
+    basis: np.ndarray  # [nodes, terms]
+    slopes: np.ndarray
+    bends: np.ndarray  # second derivatives
+    derivative: np.ndarray  # [nodes, nodes] of what is given by its values at the nodes
+    shares: np.ndarray  # [nodes, 2] of the ends in what is linear in t
 
 
-def _slopes(t: np.ndarray, terms: int) -> np.ndarray:
-    return np.stack([legendre.Legendre.basis(i).deriv()(t) for i in range(terms)], axis=1)
+def _rule(terms: int, count: int) -> Rule:
+    top = legendre.Legendre.basis(count - 1)
+    nodes = np.concatenate([[-1.0], np.sort(top.deriv().roots().real), [1.0]])
+
+    def basis(terms: int, order: int) -> np.ndarray:
+        return np.stack([legendre.Legendre.basis(i).deriv(order)(nodes) for i in range(terms)], axis=1)
+
+    return Rule(
+        weights=2 / (count * (count - 1) * top(nodes) ** 2),
+        basis=basis(terms, 0),
+        slopes=basis(terms, 1),
+        bends=basis(terms, 2),
+        derivative=basis(count, 1) @ np.linalg.inv(basis(count, 0)),
+        shares=np.stack([(1 - nodes) / 2, (1 + nodes) / 2], axis=1),
+    )
 
 
-NODES, WEIGHTS = _lobatto(COUNT)
-BASIS, SLOPES = legendre.legvander(NODES, TERMS - 1), _slopes(NODES, TERMS)  # [nodes, terms]
-DERIVATIVE = _slopes(NODES, COUNT) @ np.linalg.inv(legendre.legvander(NODES, COUNT - 1))  # of values at the nodes
-ENDS = BASIS[[0, -1]]
-SHARES = np.stack([(1 - NODES) / 2, (1 + NODES) / 2], axis=1)  # [nodes, 2] of the ends in what is linear in t
+FINE, COARSE = _rule(TERMS, 13), _rule(5, 7)
 
 
 @jax.custom_jvp

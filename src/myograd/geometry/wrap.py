@@ -8,18 +8,17 @@ from typing import NamedTuple
 from jaxtyping import Array
 
 from . import wrap_cylinder, wrap_ellipsoid, wrap_sphere, wrap_torus
-from .wrap_common import Arc, Touch
+from .wrap_common import Arc
 
 
 class Surface(NamedTuple):
-    touch: Callable[[Array, Array, Array, Array, Array], Touch]
-    wrap: Callable[[Array, Array, Array, Array, Array, Array], Arc]
+    arc: Callable[[Array, Array, Array, Array, Array, Array, Array], Arc]
     along: Callable[[Array, Array, Array, Array, Array], Array]
 
 
 SURFACES = {
-    "WrapCylinder": Surface(wrap_cylinder.touch, wrap_cylinder.wrap, wrap_cylinder.along),
-    "WrapSphere": Surface(wrap_sphere.touch, wrap_sphere.wrap, wrap_sphere.along),
-    "WrapEllipsoid": Surface(wrap_ellipsoid.touch, wrap_ellipsoid.wrap, wrap_ellipsoid.along),
-    "WrapTorus": Surface(wrap_torus.touch, wrap_torus.wrap, wrap_torus.along),
+    "WrapCylinder": Surface(wrap_cylinder.arc, wrap_cylinder.along),
+    "WrapSphere": Surface(wrap_sphere.arc, wrap_sphere.along),
+    "WrapEllipsoid": Surface(wrap_ellipsoid.arc, wrap_ellipsoid.along),
+    "WrapTorus": Surface(wrap_torus.arc, wrap_torus.along),
 }

@@ -4,18 +4,16 @@ A straight segment p -> s, given in the frame of a wrapping surface, either pass
 over it: p -> P -> arc -> Q -> s, with both straight parts tangent to the surface at P and Q and a geodesic arc
 between. Such a path is stationary, so its length varies only with its ends and with the surface (first variation).
 
-Each surface has three functions, all for many segments at once (components first, segments last):
+Whether a segment touches a surface, and how it goes over it, is found by `geometry.search`, segment by segment; what is
+found is a root, a few numbers of the surface's own. Each surface has two functions here, for many segments at once
+(components first, segments last):
 
-    touch(p, s, sizes, axis, sign) -> Touch          whether the path touches the surface
-    wrap(p, s, sizes, axis, sign, where) -> Arc      the tangent points and the arc, for the segments in `where`
-    along(P, direction, length, sizes, fractions)    points of the arc that starts at P with the unit tangent `direction`
+    arc(p, s, sizes, axis, sign, root, where) -> Arc    the tangent points and the arc, for the segments in `where`
+    along(P, direction, length, sizes, fractions)       points of the arc that starts at P with the unit tangent `direction`
 
 with p, s [3, n] in metres in the surface's frame, sizes [3, n] (unused rows are ignored), the quadrant's axis [n] (0, 1,
-2) and sign [n] (-1, 1, or 0 for none), where [n] bool. `wrap` is differentiable, to all orders, in p, s and sizes.
-
-When a segment wraps, and on which side, is decided as OpenSim 4.6 decides it (Wrap*.cpp, read as facts); where that
-decision is replaced, the surface's module says so. The decision depends on the two points alone, never on an earlier
-pose.
+2) and sign [n] (-1, 1, or 0 for none), root [r, n], where [n] bool. `arc` is differentiable, to all orders, in p, s and
+sizes: at a root these decide all.
 """
 
 from __future__ import annotations
@@ -35,34 +33,12 @@ Flags = Bool[Array, " n"]
 Signs = Int[Array, " n"]
 
 
-class Touch(NamedTuple):
-    """Whether segments are pulled over a surface. Not differentiated: a decision."""
-
-    engaged: Flags  # the path touches the surface
-    mandatory: Flags  # engaged because the segment runs into the surface (OpenSim's mandatoryWrap)
-    inside: Flags  # an end lies inside the surface, which leaves the line straight (OpenSim's insideRadius)
-    excess: Scalars  # [m] length over that of the straight line; 0 where not engaged, or where always mandatory
-
-
 class Arc(NamedTuple):
     """The part of a path that lies on the surface. Where nothing wraps: P = p, Q = s, length 0."""
 
     P: Vectors  # the tangent point next to p, in the surface's frame
     Q: Vectors  # that next to s
     length: Scalars  # of the arc from P to Q
-    converged: Flags  # the geodesic was found. False: an approximation
-
-
-def component(v: Vectors, axis: Signs) -> Scalars:
-    """v[axis] of each segment."""
-    return jnp.where(axis == 0, v[0], jnp.where(axis == 1, v[1], v[2]))
-
-
-def on_side(height: Scalars, sign: Signs) -> Flags:
-    """Whether a point at `height` along a quadrant's axis is on its active side; the dividing plane counts as
-    positive.
-    """
-    return (height >= 0) == (sign > 0)
 
 
 def root(x: Scalars) -> Scalars:
@@ -78,14 +54,6 @@ def norm(v: Vectors) -> Scalars:
 def unless_zero(x: Scalars) -> Scalars:
     """x, to divide by; 1 where x is 0."""
     return jnp.where(x == 0, 1.0, x)
-
-
-def passing_point(p: Vectors, s: Vectors) -> tuple[Scalars, Flags]:
-    """Parameter t of the point of the line p + t (s - p) nearest the origin, and whether it is inside the segment."""
-    along = s - p
-    square = dot(along, along)
-    t = -dot(p, along) / unless_zero(square)
-    return t, (t > 0) & (t < 1) & (square > 0)
 
 
 @jax.custom_jvp

@@ -1,13 +1,14 @@
 """What the surfaces without closed form share: small linear systems, implicit derivatives, points along a geodesic.
 
-Such a surface gives a residual R(z; p, s, sizes) whose root z says where its geodesic runs. The root is found from a
-guess that depends on the same points only, so the result has no history. Derivatives never go through the iteration:
-dz = -(dR/dz)^-1 dR, which is itself differentiable, so all orders exist.
+Such a surface gives a residual R(z; p, s, sizes) whose root z says where its geodesic runs. The root is found elsewhere
+(`geometry.search`). Its derivatives are those of the equation, dz = -(dR/dz)^-1 dR, which are themselves differentiable, so
+all orders exist.
 """
 
 from __future__ import annotations
 
 from collections.abc import Callable
+from functools import partial
 from typing import Any
 
 import jax
@@ -16,26 +17,25 @@ import numpy as np
 from jax import lax
 from jaxtyping import Array, Float
 
-from .spatial import settled
 from .wrap_common import Scalars, Vectors, unless_zero
 
 _STEPS = 4  # of the integration between two fractions
 
 
-def eliminate(A: Float[Array, "k k n"], B: Float[Array, "k m n"]) -> Float[Array, "k m n"]:
-    """A^-1 B for each lane, by elimination without exchange of rows; a zero pivot gives zeros, not infinities."""
-    rows = settled(jnp.concatenate(settled([A, B]), axis=1))
-    for i in range(A.shape[0]):
-        scale = settled(1 / unless_zero(rows[i, 0]))
-        pivot, first = scale * rows[i, 1:], rows[:, :1]
-        rows = settled(jnp.where(np.arange(A.shape[0])[:, None, None] == i, pivot, rows[:, 1:] - first * pivot))
-    return rows
-
-
 @jax.custom_jvp
 def inverse(A: Float[Array, "k k n"]) -> Float[Array, "k k n"]:
-    """A^-1 for each lane."""
-    return eliminate(A, jnp.broadcast_to(np.eye(A.shape[0])[:, :, None], A.shape))
+    """A^-1 for each lane, by elimination in place, without exchange of rows; a zero pivot counts as one. A loop, because it
+    compiles to one small program."""
+
+    def exchanged(j: Array, A: Array) -> Array:
+        row, column = (lax.dynamic_index_in_dim(A, j, axis, keepdims=False) for axis in (0, 1))
+        pivot = unless_zero(lax.dynamic_index_in_dim(row, j, keepdims=False))
+        own = (np.arange(A.shape[0]) == j)[:, None]
+        row = jnp.where(own, 1.0, row) / pivot
+        rest = jnp.where(own[None], 0.0, A) - column[:, None] * row
+        return jnp.where(own[:, None], row, rest)
+
+    return lax.fori_loop(0, A.shape[0], exchanged, A)
 
 
 @inverse.defjvp
@@ -44,22 +44,28 @@ def _inverse_jvp(primals: tuple[Array], tangents: tuple[Array]) -> tuple[Array, 
     return X, -jnp.einsum("ijn,jkn,kln->iln", X, tangents[0], X)
 
 
-def root_change(
-    residual: Callable[..., tuple[Array, Array]],
-    z: Float[Array, "k n"],
-    args: tuple[Any, ...],
-    changes: tuple[Any, ...],
-) -> tuple[Float[Array, "k n"], Float[Array, " n"]]:
-    """Change of the root z of the first result of residual(z, *args) when args change, -(dR/dz)^-1 dR; and that of the
-    second result, which is stationary in z.
+@partial(jax.custom_jvp, nondiff_argnums=(0,))
+def at_root(residual: Callable[..., Array], z: Float[Array, "k n"], args: tuple[Any, ...]) -> Float[Array, "k n"]:
+    """z, which is known to be a root of residual(z, *args) [k, n], with the derivatives that this gives it: -(dR/dz)^-1 dR.
+
+    What z was computed from does not matter; the residual closes over no arrays.
     """
+    return z
+
+
+@at_root.defjvp
+def _at_root_jvp(
+    residual: Callable[..., Array], primals: tuple[Array, Any], tangents: tuple[Array, Any]
+) -> tuple[Array, Array]:
+    args = primals[1]
+    z = at_root(residual, *primals)
 
     def column(unit: Array) -> Array:
-        return jax.jvp(lambda z: residual(z, *args)[0], (z,), (jnp.broadcast_to(unit[:, None], z.shape),))[1]
+        return jax.jvp(lambda z: residual(z, *args), (z,), (jnp.broadcast_to(unit[:, None], z.shape),))[1]
 
     slopes = jax.vmap(column, out_axes=1)(jnp.eye(z.shape[0]))
-    change, stationary = jax.jvp(lambda *args: residual(z, *args), args, changes)[1]
-    return -jnp.einsum("ijn,jn->in", inverse(slopes), change), stationary
+    change = jax.jvp(lambda *args: residual(z, *args), args, tangents[1])[1]
+    return z, -jnp.einsum("ijn,jn->in", inverse(slopes), change)
 
 
 def trace(

@@ -1,8 +1,7 @@
 """Which path may wrap over which surface, and between which of its points.
 
 A *slot* is one surface on one muscle's path: it may be touched once, on one stretch. The tables list, for every slot, the
-stretches on which to look for it: between two neighbouring path points or, once other surfaces of the same muscle are
-touched there, between those.
+pairs of neighbouring path points between which to look for it.
 """
 
 from __future__ import annotations
@@ -14,7 +13,7 @@ from ..geometry.spatial import rotation_xyz
 from . import description as d
 from .frames import Frames
 from .model import Surfaces
-from .structure import Round, Wraps
+from .structure import Wraps
 
 KINDS = ("WrapCylinder", "WrapSphere", "WrapEllipsoid", "WrapTorus")
 Pair = tuple[
@@ -71,20 +70,17 @@ def compile_wraps(
             found = _in_range(wrap, muscle.path, m, pairs, muscles)
             if surfaces[wrap.wrap_object].active and found:
                 slots.append((m, index[wrap.wrap_object], found))
-    turn = [sum(m == n for m, _, _ in slots[:k]) for k, (n, _, _) in enumerate(slots)]  # place among its muscle's
     kinds = [list(surfaces.values())[surface].kind for _, surface, _ in slots]
     by_kind = sorted(range(len(slots)), key=lambda k: KINDS.index(kinds[k]))
-    slots, turn, kinds = [slots[k] for k in by_kind], [turn[k] for k in by_kind], [kinds[k] for k in by_kind]
+    slots, kinds = [slots[k] for k in by_kind], [kinds[k] for k in by_kind]
+    by_muscle = sorted(range(len(slots)), key=lambda k: by_kind[k])  # and in the file's order
     used = sorted({pair for _, _, where in slots for pair in where})
     new_pair = {pair: i for i, pair in enumerate(used)}
     points = sorted({point for pair in used for point in pairs[pair][:2]})
     new_point = {point: i for i, point in enumerate(points)}
     where = [[new_pair[pair] for pair in allowed] for _, _, allowed in slots]
     owners = np.array([m for m, _, _ in slots], int)
-    lonely = [int(np.sum(owners == m)) == 1 for m in owners]
-    shared = np.flatnonzero(~np.array(lonely, bool))
-    mates = [[j for j, other in enumerate(shared) if owners[other] == owners[k] and other != k] for k in shared]
-    rounds = [[int(k) for k in shared if turn[k] == i] for i in range(max(turn, default=-1) + 1)]
+    counts = np.unique(owners, return_counts=True)[1]
     return Wraps(
         points=np.array(points, int),
         pairs=np.array([[new_point[p] for p in pairs[pair][:2]] for pair in used], int).reshape(len(used), 2),
@@ -94,10 +90,11 @@ def compile_wraps(
         kind=tuple(kinds),
         quadrant=np.array([_quadrant(list(surfaces.values())[s]) for _, s, _ in slots], int).reshape(len(slots), 2),
         surface_link=links,
-        alone=_round(np.flatnonzero(lonely).tolist(), where, shared, mates),
-        shared=shared,
-        mates=_padded(mates, len(shared)),
-        rounds=tuple(_round(some, where, shared, mates) for some in rounds if some),
+        first=np.concatenate([[0], np.cumsum(counts)]).astype(int),
+        slots=np.array(by_muscle, int),
+        first_pair=np.concatenate([[0], np.cumsum([len(pairs) for pairs in where])]).astype(int),
+        allowed=np.array([pair for pairs in where for pair in pairs], int),
+        shared=np.flatnonzero([np.sum(owners == m) > 1 for m in owners]),
     )
 
 
@@ -108,32 +105,3 @@ def _in_range(wrap: d.PathWrap, path: d.Path, m: int, pairs: list[Pair], muscles
     start = first + (low - 1 if low >= 1 else 0)
     stop = first + (high - 1 if high >= 1 else len(path.points) - 1)
     return [k for k, (a, b, _) in enumerate(pairs) if muscles[a] == m and a >= start and b <= stop]
-
-
-def _round(slots: list[int], where: list[list[int]], shared: np.ndarray, mates: list[list[int]]) -> Round:
-    """Candidates of the slots; both are sorted by class, as all slots are."""
-    none = len(shared)
-    candidates = []  # slot, pair, slot that the stretch begins at, slots that it may end at
-    choices: list[list[int]] = []
-    for k in slots:
-        choices.append([])
-        beside = mates[np.searchsorted(shared, k)] if k in shared else []
-        for pair in where[k]:
-            others = [j for j in beside if pair in where[shared[j]]]
-            for start in [none, *others]:
-                choices[-1].append(len(candidates))
-                candidates.append((k, pair, start, [j for j in others if j != start]))
-    columns = list(zip(*candidates, strict=True)) or [(), (), (), ()]
-    return Round(
-        slots=np.array(slots, int),
-        slot=np.array(columns[0], int),
-        pair=np.array(columns[1], int),
-        start=np.array(columns[2], int),
-        ends=_padded([[*ends, none] for ends in columns[3]], none),
-        choices=_padded(choices, len(candidates)),
-    )
-
-
-def _padded(rows: list[list[int]], fill: int) -> np.ndarray:
-    width = max((len(row) for row in rows), default=0)
-    return np.array([[*row, *[fill] * (width - len(row))] for row in rows], int).reshape(len(rows), width)

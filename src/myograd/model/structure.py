@@ -113,22 +113,6 @@ class Paths(Hashed):
 
 
 @dataclass(eq=False, frozen=True, repr=False)
-class Round(Hashed):
-    """Slots that are decided together, at most one of each muscle, and the stretches on which each is looked for.
-
-    `d` slots, `c` candidates, both sorted by class of surface. `start` and `ends` are indices into `Wraps.shared`, whose
-    length stands for "none".
-    """
-
-    slots: np.ndarray  # [d]
-    slot: np.ndarray  # [c] of each candidate
-    pair: np.ndarray  # [c] neighbouring path points between which the stretch lies
-    start: np.ndarray  # [c] slot that the stretch begins at; none: the first of the two points
-    ends: np.ndarray  # [c, e] slots that it may lead to
-    choices: np.ndarray  # [d, w] candidates of each slot, padded with c
-
-
-@dataclass(eq=False, frozen=True, repr=False)
 class Wraps(Hashed):
     """Slots: each is one surface on one muscle's path. `k` slots, `t` pairs of path points, `f` surfaces."""
 
@@ -140,10 +124,11 @@ class Wraps(Hashed):
     kind: tuple[str, ...]  # [k] class of the surface
     quadrant: np.ndarray  # [k, 2] axis, and sign: 0 for all
     surface_link: np.ndarray  # [f]
-    alone: Round  # slots that are the only ones of their muscles
-    shared: np.ndarray  # [n] the others
-    mates: np.ndarray  # [n, w] other slots of the same muscle, as indices into `shared`, padded with n
-    rounds: tuple[Round, ...]  # first slots of muscles with several, second ones, ...
+    first: np.ndarray  # [m + 1] where the slots of each muscle that has any begin in `slots`
+    slots: np.ndarray  # [k] muscle by muscle, in the file's order
+    first_pair: np.ndarray  # [k + 1] where each slot's pairs begin in `allowed`
+    allowed: np.ndarray  # pairs between which the file lets a slot be touched
+    shared: np.ndarray  # slots of muscles with several
 
 
 @dataclass(eq=False, frozen=True, repr=False)

@@ -20,7 +20,7 @@ from ..geometry.spatial import cross, norm
 from ..model.model import Model
 from ..model.structure import Wraps
 from .chains import Contacts, Order, contacts, ends, pair_points
-from .scene import Scene, in_ground, local, wrap
+from .scene import Scene, arcs, in_ground, local
 
 
 def direction(a: Float[Array, "3 n"], b: Float[Array, "3 n"]) -> Float[Array, "3 n"]:
@@ -70,7 +70,7 @@ def _over(wraps: Wraps, it: Scene, at: Contacts, sizes: Float[Array, "3 k"]) -> 
     """Lengths of the lines and arcs between the same ends, over surfaces of other sizes."""
     every = np.arange(len(wraps.surface))
     p, s = (local(it, every, x) for x in ends(wraps, it, at))
-    arc = wrap(wraps, sizes, every, p, s, at.order.engaged)
+    arc = arcs(wraps, sizes, p, s, at.root, at.order.engaged)
     return jnp.where(at.order.engaged, norm(arc.P - p) + arc.length + norm(s - arc.Q), 0.0)
 
 

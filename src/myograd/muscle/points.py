@@ -58,7 +58,7 @@ def _arcs(
     fractions = jnp.linspace(0.0, 1.0, arc_points)
     parts = [
         SURFACES[kind].along(touched.P[:, part], landing[:, part], touched.arc[part], it.sizes[:, part], fractions)
-        for kind, part in kinds_of(wraps, every)
+        for kind, part in kinds_of(wraps)
     ]
     local_points = jnp.moveaxis(jnp.concatenate(parts, axis=-1), 0, -1).reshape(3, -1)  # [3, slots * arc_points]
     start = jnp.asarray(wraps.points[wraps.pairs[:, 0]])[order.pair]

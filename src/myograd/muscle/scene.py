@@ -5,22 +5,18 @@ A slot is one surface on one muscle's path, see `model.structure.Wraps`. Slots a
 
 from __future__ import annotations
 
-from typing import TypeVar
-
 import equinox as eqx
 import jax
 import jax.numpy as jnp
 import numpy as np
-from jaxtyping import Array, Bool, Float, Int
+from jaxtyping import Array, Bool, Float
 
 from ..dynamics.kinematics import Pose, link_frames, placement
 from ..geometry.spatial import matmul, rotate, settled, transposed
-from ..geometry.wrap import SURFACES, Arc, Touch
+from ..geometry.wrap import SURFACES, Arc
 from ..model.model import Model
 from ..model.structure import Wraps
 from .path import moving_offsets, switched_on, touching
-
-Result = TypeVar("Result")
 
 
 class Scene(eqx.Module):
@@ -61,48 +57,27 @@ def in_ground(it: Scene, slots: np.ndarray, x: Float[Array, "3 n"]) -> Float[Arr
     return rotate(it.rotation[:, :, slots], x) + it.translation[:, slots]
 
 
-def kinds_of(wraps: Wraps, slots: np.ndarray) -> list[tuple[str, slice]]:
+def kinds_of(wraps: Wraps) -> list[tuple[str, slice]]:
     """The classes of the slots, and where each class is."""
-    kinds = [wraps.kind[k] for k in slots]
+    kinds = wraps.kind
     return [(kind, slice(kinds.index(kind), len(kinds) - kinds[::-1].index(kind))) for kind in dict.fromkeys(kinds)]
 
 
-def _joined(parts: list[Result]) -> Result:
-    """Results of one class after the other, as one."""
-    return jax.tree.map(lambda *x: jnp.concatenate(x, axis=-1), *parts)
-
-
-def _quadrant(wraps: Wraps, slots: np.ndarray) -> tuple[Int[Array, " n"], Int[Array, " n"]]:
-    """Axis and sign."""
-    axis, sign = jnp.asarray(wraps.quadrant[slots].T)
-    return axis, sign
-
-
-def touch(wraps: Wraps, it: Scene, slots: np.ndarray, p: Float[Array, "3 n"], s: Float[Array, "3 n"]) -> Touch:
-    """Whether the segments p -> s, in the frames of the slots' surfaces, touch them."""
-    return _joined(
-        [
-            SURFACES[kind].touch(p[:, part], s[:, part], it.sizes[:, slots[part]], *_quadrant(wraps, slots[part]))
-            for kind, part in kinds_of(wraps, slots)
-        ]
-    )
-
-
-def wrap(
+def arcs(
     wraps: Wraps,
-    sizes: Float[Array, "3 n"],
-    slots: np.ndarray,
-    p: Float[Array, "3 n"],
-    s: Float[Array, "3 n"],
-    where: Bool[Array, " n"],
+    sizes: Float[Array, "3 k"],
+    p: Float[Array, "3 k"],
+    s: Float[Array, "3 k"],
+    root: Float[Array, "r k"],
+    where: Bool[Array, " k"],
 ) -> Arc:
     """Arcs of the segments p -> s over the slots' surfaces, in their frames, where `where` holds."""
-    return _joined(
-        [
-            SURFACES[kind].wrap(p[:, part], s[:, part], sizes[:, part], *_quadrant(wraps, slots[part]), where[part])
-            for kind, part in kinds_of(wraps, slots)
-        ]
-    )
+    axis, sign = jnp.asarray(wraps.quadrant.T)
+    parts = [
+        SURFACES[kind].arc(p[:, k], s[:, k], sizes[:, k], axis[k], sign[k], root[:, k], where[k])
+        for kind, k in kinds_of(wraps)
+    ]
+    return jax.tree.map(lambda *x: jnp.concatenate(x, axis=-1), *parts)
 
 
 def replaced(old: Array, columns: np.ndarray, new: Array) -> Array:

@@ -1,0 +1,356 @@
+"""Whether a segment touches an ellipsoid about the origin, and the geodesic over it. See `geometry.wrap_ellipsoid`, which
+has the equations.
+
+When it wraps (OpenSim, WrapEllipsoid::wrapLine): if the segment runs into the ellipsoid and neither end is inside.
+Where it wraps: the guess is the shortest of the paths in planes through p and s (k constant); with a quadrant, of those
+that are shortest among their neighbours and have the middle of their arc on the active side; if there is none, the one
+nearest to that side. OpenSim takes the plane through a point near the middle of the segment instead, and the path in
+that plane.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable
+
+import numpy as np
+
+from ..ritz import COARSE, FINE, TERMS, Rule
+from .vectors import (
+    Vector,
+    compiled,
+    component,
+    cross,
+    dot,
+    minus,
+    most_across,
+    moved,
+    norm,
+    passing_point,
+    root,
+    scaled,
+    turned,
+)
+
+_PLANES = 16  # tried for the guess
+_APPROACH, _ITERATIONS = 8, 12  # with few terms, and with all of them
+_LONGEST = 0.3  # step in k
+_NEAR = 1e-3  # last step with few terms
+_STEADY = 1e-2  # after a step this short, the second derivatives are kept
+_FOUND = 1e-7  # last step
+_TINY = 1e-24  # keeps speeds of arcs and lengths of lines from zero
+
+_FEW = COARSE.basis.shape[1]
+_COUNT = len(FINE.weights)
+
+
+@compiled
+def touch(p: Vector, s: Vector, sizes: Vector, axis: int, sign: int) -> tuple[bool, bool, bool, float, float]:
+    """Engaged, mandatory, an end inside, 0, 0."""
+    if not (sizes[0] > 0 and sizes[1] > 0 and sizes[2] > 0):
+        return False, False, False, 0.0, 0.0
+    y, q = _over(p, sizes), _over(s, sizes)
+    if dot(y, y) < 1 or dot(q, q) < 1:
+        return False, False, True, 0.0, 0.0
+    t, within = passing_point(y, q)
+    nearest = moved(y, t, minus(q, y))
+    engaged = within and dot(nearest, nearest) < 1
+    return engaged, engaged, False, 0.0, 0.0
+
+
+@compiled
+def _over(x: Vector, a: Vector) -> Vector:
+    return x[0] / a[0], x[1] / a[1], x[2] / a[2]
+
+
+@compiled
+def _times(x: Vector, a: Vector) -> Vector:
+    return x[0] * a[0], x[1] * a[1], x[2] * a[2]
+
+
+@compiled
+def _touching(k: float, ends: np.ndarray, end: int) -> tuple[float, float, float]:
+    """The point of the unit sphere at height k where a line from the end touches it, and its d theta / d k."""
+    x, y, z = ends[end, 0], ends[end, 1], ends[end, 2]
+    rest, square, rho2 = 1 - k * z, x * x + y * y, 1 - k * k
+    aside = (1.0 if end == 0 else -1.0) * root(rho2 * square - rest * rest)
+    slope = rho2 * aside
+    return (
+        (rest * x + aside * y) / square,
+        (rest * y - aside * x) / square,
+        (z - k) / (slope if slope != 0 else 1.0),
+    )
+
+
+def _course_by(rule: Rule) -> Callable[..., float]:
+    """The function below for one rule, whose tables and sizes the compiler then knows."""
+    basis, basis_slopes, basis_bends, derivative = rule.basis, rule.slopes, rule.bends, rule.derivative
+    weights, shares = rule.weights, rule.shares[:, 1].copy()
+    count, terms = basis.shape
+
+    @compiled
+    def second(z, at, dtheta, density, speed, bent, work, H):
+        """The second variation: `work` holds the sideways motion w of the path per term, and its derivative.
+
+        Moved by (d theta, d k), a path moves sideways by w = density (theta' d k - k' d theta).
+        """
+        theta0_k, theta1_k = at[0, 1], at[1, 1]
+        w, dw = work[0], work[1]
+        for i in range(count):
+            grown = dk = ddk = 0.0
+            for n in range(count):
+                grown += derivative[i, n] * density[n]
+            for j in range(terms):
+                dk += basis_slopes[i, j] * z[j]
+                ddk += basis_bends[i, j] * z[j]
+            share = shares[i]
+            even = (1 - share) * theta0_k * dk
+            odd = share * theta1_k * dk
+            even_slope = theta0_k * ((1 - share) * ddk - 0.5 * dk)
+            odd_slope = theta1_k * (share * ddk + 0.5 * dk)
+            here, width = density[i], math.sqrt(weights[i] / speed[i])
+            for j in range(terms):
+                sign = 1.0 if j % 2 == 0 else -1.0
+                aside = basis[i, j] * dtheta - sign * even - odd
+                slope = basis_slopes[i, j] * dtheta - sign * even_slope - odd_slope
+                w[i, j] = here * aside
+                dw[i, j] = width * (grown * aside + here * slope)
+        for j in range(terms):
+            for n in range(j + 1):
+                H[j, n] = w[0, j] * w[0, n] / at[0, 2] + w[count - 1, j] * w[count - 1, n] / at[1, 2]
+        for i in range(count):
+            for j in range(terms):
+                stretched, curled = dw[i, j], bent[i] * w[i, j]
+                for n in range(j + 1):
+                    H[j, n] += stretched * dw[i, n] - curled * w[i, n]
+
+    @compiled
+    def course(z, ends, metric, curvature, volume, work, H, g, with_bends):
+        """The length of the path with the series z; its slopes with z go to `g`, its second derivatives to `H` if asked for."""
+        total = 0.0
+        at = np.empty((2, 8))  # of both ends: theta, theta_k, line, line_k, k
+        for end in range(2):
+            k = 0.0
+            for j in range(terms):
+                k += z[j] * (1.0 if end == 1 or j % 2 == 0 else -1.0)
+            x, y, theta_k = _touching(k, ends, end)
+            gx, gy, gz = x - ends[end, 0], y - ends[end, 1], k - ends[end, 2]
+            px = metric[0, 0] * gx + metric[0, 1] * gy + metric[0, 2] * gz
+            py = metric[0, 1] * gx + metric[1, 1] * gy + metric[1, 2] * gz
+            pz = metric[0, 2] * gx + metric[1, 2] * gy + metric[2, 2] * gz
+            line = math.sqrt(px * gx + py * gy + pz * gz + _TINY * metric[0, 0])
+            spread = k / (1 - k * k)
+            line_k = (px * (theta_k * y - spread * x) - py * (theta_k * x + spread * y) + pz) / line
+            at[end, 0], at[end, 1], at[end, 2], at[end, 3] = math.atan2(x, y), theta_k, line, line_k
+            total += line
+        first, last = at[0, 0], at[1, 0]
+        dtheta = (last - first) / 2
+        theta0_k, theta1_k = at[0, 1], at[1, 1]
+        by_first = by_last = 0.0  # slopes with theta at both ends
+        for j in range(terms):
+            g[j] = 0.0
+        density = np.empty(count)
+        speed = np.empty(count)
+        bent = np.empty(count)
+        for i in range(count):
+            k = dk = 0.0
+            for j in range(terms):
+                k += basis[i, j] * z[j]
+                dk += basis_slopes[i, j] * z[j]
+            share = shares[i]
+            angle = first + share * (last - first)
+            sine, cosine = math.sin(angle), math.cos(angle)
+            rho = math.sqrt(max(1 - k * k, 1e-6))
+            rho_k = -k / rho
+            x, y = rho * sine, rho * cosine
+            drho = rho_k * dk
+            dx, dy = drho * sine + dtheta * y, drho * cosine - dtheta * x
+            gx = metric[0, 0] * dx + metric[0, 1] * dy + metric[0, 2] * dk
+            gy = metric[0, 1] * dx + metric[1, 1] * dy + metric[1, 2] * dk
+            gz = metric[0, 2] * dx + metric[1, 2] * dy + metric[2, 2] * dk
+            f = math.sqrt(gx * dx + gy * dy + gz * dk + _TINY * metric[0, 0])
+            gx, gy, gz = gx / f, gy / f, gz / f
+            radial, around = gx * sine + gy * cosine, gx * cosine - gy * sine
+            rho_kk = (rho_k * rho_k + 1) / rho
+            weight = weights[i]
+            f_theta, f_dtheta = weight * (gx * dy - gy * dx), weight * (gx * y - gy * x)
+            f_k, f_dk = weight * (rho_k * dtheta * around - dk * rho_kk * radial), weight * (rho_k * radial + gz)
+            by_first += (1 - share) * f_theta - 0.5 * f_dtheta
+            by_last += share * f_theta + 0.5 * f_dtheta
+            for j in range(terms):
+                g[j] += f_k * basis[i, j] + f_dk * basis_slopes[i, j]
+            total += weight * f
+            if with_bends:
+                curved = (
+                    curvature[0, 0] * x * x
+                    + curvature[1, 1] * y * y
+                    + curvature[2, 2] * k * k
+                    + 2 * (curvature[0, 1] * x * y + curvature[0, 2] * x * k + curvature[1, 2] * y * k)
+                )
+                density[i], speed[i] = volume * math.sqrt(curved) / f, f
+                bent[i] = weight * f / (volume * curved) ** 2
+        by_first, by_last = by_first * theta0_k + at[0, 3], by_last * theta1_k + at[1, 3]
+        for j in range(terms):
+            g[j] += by_last + (by_first if j % 2 == 0 else -by_first)
+        if with_bends:
+            second(z, at, dtheta, density, speed, bent, work, H)
+        return total
+
+    return course
+
+
+_coarse, _fine = _course_by(COARSE), _course_by(FINE)
+
+
+@compiled
+def find(
+    p: Vector, s: Vector, a: Vector, axis: int, sign: int, z: np.ndarray, frame: np.ndarray, warm: bool
+) -> tuple[Vector, Vector, float, bool]:
+    """Tangent points, arc, and whether it was found. `z`: heights' series, `frame` [3, 3]: rows along, bulge and normal.
+    Both are results; with `warm`, guesses too: those of a segment nearby."""
+    if not warm:
+        along, bulge, normal = _guess(p, s, a, axis, sign)
+        for i in range(3):
+            frame[0, i], frame[1, i], frame[2, i] = along[i], bulge[i], normal[i]
+        z[:] = 0.0
+        z[0] = dot(normal, _over(p, a))
+    ends = np.empty((2, 3))
+    metric, curvature = np.empty((3, 3)), np.empty((3, 3))
+    y, q = _over(p, a), _over(s, a)
+    for i in range(3):
+        ends[0, i] = frame[i, 0] * y[0] + frame[i, 1] * y[1] + frame[i, 2] * y[2]
+        ends[1, i] = frame[i, 0] * q[0] + frame[i, 1] * q[1] + frame[i, 2] * q[2]
+        for j in range(3):
+            metric[i, j] = curvature[i, j] = 0.0
+            for k in range(3):
+                metric[i, j] += frame[i, k] * frame[j, k] * a[k] * a[k]
+                curvature[i, j] += frame[i, k] * frame[j, k] / (a[k] * a[k])
+    volume = a[0] * a[1] * a[2]
+    work = np.empty((2, _COUNT, TERMS))
+    H, g = np.empty((TERMS, TERMS)), np.empty(TERMS)
+    if not warm:
+        for _ in range(_APPROACH):
+            _coarse(z, ends, metric, curvature, volume, work, H, g, True)
+            if _step(z, H, g, _FEW, True)[0] < _NEAR:
+                break
+    largest, before, length = 1.0, 1.0, 0.0
+    for _ in range(_ITERATIONS):
+        anew = (
+            before > _STEADY or largest > 0.03 * before
+        )  # the last step was long, or the kept derivatives serve badly
+        length = _fine(z, ends, metric, curvature, volume, work, H, g, anew)
+        before = largest
+        largest, gained = _step(z, H, g, TERMS, anew)
+        length -= gained
+        if largest < _FOUND:
+            break
+    P, Q = _end(z, frame, ends, a, 0), _end(z, frame, ends, a, 1)
+    return P, Q, length - norm(minus(P, p)) - norm(minus(Q, s)), largest < _FOUND
+
+
+@compiled
+def _end(z: np.ndarray, frame: np.ndarray, ends: np.ndarray, a: Vector, end: int) -> Vector:
+    k = 0.0
+    for j in range(TERMS):
+        k += z[j] * (1.0 if end == 1 or j % 2 == 0 else -1.0)
+    x, y, _ = _touching(k, ends, end)
+    return _times(
+        (
+            frame[0, 0] * x + frame[1, 0] * y + frame[2, 0] * k,
+            frame[0, 1] * x + frame[1, 1] * y + frame[2, 1] * k,
+            frame[0, 2] * x + frame[1, 2] * y + frame[2, 2] * k,
+        ),
+        a,
+    )
+
+
+@compiled
+def _step(z, H, g, terms, anew):
+    """Newton's step from slopes g: its largest entry and what it takes off the length. H becomes its factor L D L^T, if anew."""
+    if anew:
+        for j in range(terms):
+            for i in range(j):
+                H[j, i] = H[j, i]
+                for k in range(i):
+                    H[j, i] -= H[j, k] * H[i, k] * H[k, k]
+                H[j, i] /= H[i, i] if H[i, i] != 0 else 1.0
+            for k in range(j):
+                H[j, j] -= H[j, k] * H[j, k] * H[k, k]
+    dz = np.empty(terms)
+    for j in range(terms):
+        dz[j] = g[j]
+        for k in range(j):
+            dz[j] -= H[j, k] * dz[k]
+    for j in range(terms):
+        dz[j] /= H[j, j] if H[j, j] != 0 else 1.0
+    for j in range(terms - 1, -1, -1):
+        for k in range(j + 1, terms):
+            dz[j] -= H[k, j] * dz[k]
+    largest = gained = 0.0
+    for j in range(terms):
+        largest = max(largest, abs(dz[j]))
+        gained += g[j] * dz[j] / 2
+    if not largest < np.inf:
+        return np.inf, 0.0
+    share = _LONGEST / max(largest, _LONGEST)
+    for j in range(terms):
+        z[j] -= share * dz[j]
+    return largest, gained
+
+
+@compiled
+def _guess(p: Vector, s: Vector, a: Vector, axis: int, sign: int) -> tuple[Vector, Vector, Vector]:
+    """The frame (along, bulge, normal) of the shortest plane path, on the active side if there is a quadrant.
+
+    In y, a plane through the segment cuts the unit sphere in a circle of radius r; p and s are at (t1, b) and (t2, b) in
+    the directions (along, bulge) from its centre.
+    """
+    y, q = _over(p, a), _over(s, a)
+    along = minus(q, y)
+    along = scaled(1 / norm(along), along)
+    e1 = cross(along, most_across(along))
+    e1 = scaled(1 / norm(e1), e1)
+    e2 = cross(along, e1)
+    t1, m1, m2, t2 = dot(along, y), dot(e1, y), dot(e2, y), dot(along, q)
+    u, v1, v2 = _times(a, along), _times(a, e1), _times(a, e2)
+    uu, uv1, uv2, v11, v12, v22 = dot(u, u), dot(u, v1), dot(u, v2), dot(v1, v1), dot(v1, v2), dot(v2, v2)
+    h0, h1, h2 = (sign * component(along, axis), sign * component(e1, axis), sign * component(e2, axis))
+    lengths, heights = np.empty(_PLANES), np.empty(_PLANES)
+    step = 2 * math.pi / _PLANES
+    for i in range(_PLANES):
+        c, k = math.cos(step * i), math.sin(step * i)
+        b, h = c * m1 + k * m2, c * m2 - k * m1
+        square = max(1 - h * h, 1e-12)
+        r = math.sqrt(square)
+        uv, vv = c * uv1 + k * uv2, c * c * v11 + 2 * c * k * v12 + k * k * v22
+        d1, d2 = t1 * t1 + b * b, t2 * t2 + b * b
+        near1, aside1 = square / d1, r * root(d1 - square) / d1
+        near2, aside2 = square / d2, -r * root(d2 - square) / d2
+        P0, P1 = near1 * t1 + aside1 * b, near1 * b - aside1 * t1
+        Q0, Q1 = near2 * t2 + aside2 * b, near2 * b - aside2 * t2
+        cosine, sine = (P0 * Q0 + P1 * Q1) / square, (P1 * Q0 - P0 * Q1) / square
+        half_cosine, half_sine = (-1.0 if sine < 0 else 1.0) * root((1 + cosine) / 2), root((1 - cosine) / 2)
+        N0, N1 = half_cosine * P0 + half_sine * P1, half_cosine * P1 - half_sine * P0  # the middle of the arc
+        speeds = _stretched(P1, -P0, uu, uv, vv) + 4 * _stretched(N1, -N0, uu, uv, vv) + _stretched(Q1, -Q0, uu, uv, vv)
+        lines = _stretched(P0 - t1, P1 - b, uu, uv, vv) + _stretched(t2 - Q0, b - Q1, uu, uv, vv)
+        lengths[i] = turned(sine, cosine) * speeds / 6 + lines  # Simpson's rule
+        heights[i] = N0 * h0 + N1 * (c * h1 + k * h2) + h * (c * h2 - k * h1)
+    longest, shortest = lengths[0], lengths[0]
+    for i in range(_PLANES):
+        longest, shortest = max(longest, lengths[i]), min(shortest, lengths[i])
+    best, angle = np.inf, 0.0
+    for i in range(_PLANES):
+        before, here, after = lengths[i - 1], lengths[i], lengths[(i + 1) % _PLANES]
+        if here <= before and here <= after:
+            rank = here if heights[i] >= 0 else 3 * longest - shortest * heights[i]
+            if rank < best:
+                bend = before - 2 * here + after
+                best, angle = rank, step * (i + ((before - after) / (2 * bend) if bend > 0 else 0.0))
+    c, k = math.cos(angle), math.sin(angle)
+    return along, moved(scaled(c, e1), k, e2), moved(scaled(c, e2), -k, e1)
+
+
+@compiled
+def _stretched(u: float, v: float, uu: float, uv: float, vv: float) -> float:
+    """|a (u along + v bulge)|"""
+    return math.sqrt(u * u * uu + 2 * u * v * uv + v * v * vv)
