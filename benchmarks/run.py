@@ -22,6 +22,7 @@ from pathlib import Path
 
 import jax
 import numpy as np
+from muscles import MuscleRow, compare_muscles, muscle_grid
 from ours import BATCH, Function, batched, first_call, quantities, repeated, runner, streamed, weighted
 from peers_opensim import OpenSim
 from peers_rigid import measure
@@ -222,17 +223,24 @@ def main() -> None:
             wrapped += compare_wrapped(file, *poses_of(mg.load_model(file), file), seconds, few)
     if wrapped:
         wrapped_grid(wrapped).print(console)
+    driven: list[MuscleRow] = []
+    for file in files[:1] if options.quick else files:
+        console.print(f"[bold]{file.stem}[/bold], muscles ...")
+        driven += compare_muscles(file, *poses_of(mg.load_model(file), file), seconds)
+    muscle_grid(driven).print(console)
     console.print("[bold]trees of hinges[/bold]: MuJoCo, Pinocchio ...")
     rigid = [measure(hinges, seconds) for hinges in ((10,) if options.quick else (10, 40))]
     for grid in (compile_grid(results), rigid_grid(rigid)):
         grid.print(console)
     raw = options.json or (None if options.quick or options.model else Path(__file__).with_name("results.json"))
     if raw is not None:
-        tables = {"models": results, "wrapped": wrapped, "trees": rigid}
+        tables = {"models": results, "wrapped": wrapped, "muscles": driven, "trees": rigid}
         data = {"machine": dict(about)} | {name: [asdict(row) for row in rows] for name, rows in tables.items()}
         write_text(raw, json.dumps(data, indent=1) + "\n")
     if options.out is not None:
-        write_text(options.out, page(about, results, wrapped_grid(wrapped), rigid, BATCH, options.quick))
+        write_text(
+            options.out, page(about, results, [wrapped_grid(wrapped), muscle_grid(driven)], rigid, BATCH, options.quick)
+        )
     console.print(f"done in {time.perf_counter() - started:.0f} s")
 
 

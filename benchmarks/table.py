@@ -203,13 +203,14 @@ READING = """## How to read it
 
 
 def page(
-    machine: list[tuple[str, str]], results: list[ModelRows], wrapped: Grid, rigid: list, batch: int, quick: bool
+    machine: list[tuple[str, str]], results: list[ModelRows], others: list[Grid], rigid: list, batch: int, quick: bool
 ) -> str:
     """`docs/benchmarks.md`."""
     parts = [
         "# Benchmarks",
         "Written by `make bench`, which runs the programs side by side on one machine; not edited by hand. Times are "
-        "in microseconds per pose. Models are taken without wrapping surfaces, but for the table that is about these.",
+        "in microseconds per pose. Models are taken without wrapping surfaces, but for the tables that are about these and "
+        "about muscles.",
     ]
     if quick:
         parts.append("This was a short run (`--quick`): its times are rough.")
@@ -220,6 +221,6 @@ def page(
         parts += [f"### {grid.title}", grid.markdown(), *result.notes]
     if all(result.model != TARGET_MODEL for result in results):
         parts.append(f"{TARGET_MODEL}, for which speeds were aimed at, was not part of this run.")
-    for grid in (wrapped, compile_grid(results), rigid_grid(rigid)):
+    for grid in (*others, compile_grid(results), rigid_grid(rigid)):
         parts += [f"## {grid.title}", grid.markdown()]
     return "\n\n".join(parts) + "\n\n" + READING.format(batch=batch)

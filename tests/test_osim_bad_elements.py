@@ -48,8 +48,77 @@ def coupled(
     return model(TWO_BODIES, TWO_JOINTS, more)
 
 
+def force(kind: str, content: str = "", more: str = "") -> str:
+    return model(forces=f"<{kind} name='f'>\n{content}\n</{kind}>\n", more=more)
+
+
+STRAIGHT = f"<GeometryPath name='path'><PathPointSet><objects>{TWO_POINTS}</objects></PathPointSet></GeometryPath>"
+FLOOR = """<ContactGeometrySet><objects>
+<ContactHalfSpace name="floor"><socket_frame>/ground</socket_frame></ContactHalfSpace>
+<ContactSphere name="heel"><socket_frame>/bodyset/rod</socket_frame>
+<radius>{}</radius></ContactSphere></objects></ContactGeometrySet>"""
+TOUCH = "<socket_sphere>{}</socket_sphere>\n<socket_half_space>/contactgeometryset/floor</socket_half_space>"
+
+
 # What is wrong, as (a document, a piece of the line to be named, what the message says).
 ELEMENTS: dict[str, tuple[str, str, str]] = {
+    # Forces
+    "actuator of no coordinate": (
+        force("CoordinateActuator", "<coordinate>hinge_angel</coordinate>"),
+        "<CoordinateActuator",
+        "acts on 'hinge_angel', which is no coordinate; did you mean 'hinge_angle'?",
+    ),
+    "limit without transition": (
+        force("CoordinateLimitForce", "<coordinate>hinge_angle</coordinate>\n<transition>0</transition>"),
+        "<CoordinateLimitForce",
+        "transition is 0; it must be above 0",
+    ),
+    "spring without stiffness": (
+        force(
+            "PathSpring",
+            STRAIGHT,
+        ),
+        "<PathSpring",
+        "has no <resting_length>",
+    ),
+    "ligament of no length": (
+        force(
+            "Ligament",
+            STRAIGHT + "<resting_length>0</resting_length>",
+        ),
+        "<Ligament",
+        "resting_length is 0; it must be above 0",
+    ),
+    "actuator without path": (force("PathActuator"), "<PathActuator", "has no path"),
+    "spring from a body to itself": (
+        force("PointToPointSpring", "<socket_body1>/ground</socket_body1><socket_body2>/ground</socket_body2>"),
+        "<PointToPointSpring",
+        "connects /ground to itself",
+    ),
+    "bushing of no frame": (
+        force("BushingForce", "<socket_frame1>/bodyset/rid</socket_frame1>"),
+        "<BushingForce",
+        "'/bodyset/rid', which is no frame; did you mean '/bodyset/rod'?",
+    ),
+    "contact of no sphere": (
+        force("SmoothSphereHalfSpaceForce", TOUCH.format("/contactgeometryset/hell"), FLOOR.format(0.1)),
+        "<SmoothSphereHalfSpaceForce",
+        "touches '/contactgeometryset/hell', which is no ContactSphere; did you mean 'heel'?",
+    ),
+    "sphere without radius": (
+        model(more=FLOOR.format(0)),
+        "<radius>",
+        "the radius is 0; it must be positive",
+    ),
+    "negative friction": (
+        force(
+            "SmoothSphereHalfSpaceForce",
+            TOUCH.format("/contactgeometryset/heel") + "<static_friction>-1</static_friction>",
+            FLOOR.format(0.1),
+        ),
+        "<SmoothSphereHalfSpaceForce",
+        "static_friction is -1; it must not be negative",
+    ),
     # Joints and functions
     "joint class": (
         model(joints=joint("hinge", "/bodyset/rod", kind="PimJoint")),

@@ -8,6 +8,8 @@ import numpy as np
 import pytest
 
 import myograd as mg
+from force_bench import FORCES, bench
+from myograd.files.osim_write import write_osim
 from myograd.models import model_path, names
 
 pytestmark = pytest.mark.filterwarnings("ignore::myograd.files.models.UnreadWarning")
@@ -26,6 +28,24 @@ def test_unchanged_models_come_back(name, tmp_path):
     same_values(model, again)
     assert again.coordinate_names == model.coordinate_names
     assert again.tree == model.tree
+
+
+@pytest.mark.parametrize("case", FORCES)
+def test_values_of_forces_are_saved(case, tmp_path):
+    """All that a document states as plain numbers; curves of ligaments and places of frames and surfaces are not."""
+    write_osim(bench(case), tmp_path / "bench.osim")
+    model = mg.load_model(tmp_path / "bench.osim")
+    random = np.random.default_rng(4)
+    fixed = (".curve.", ".rotation", ".bushings.location", ".surfaces.location", ".surfaces.size")
+
+    def changed(path, x):
+        named = jax.tree_util.keystr(path)
+        return x if any(part in named for part in fixed) else x * (1 + 0.01 * random.uniform(size=x.shape))
+
+    forces = jax.tree_util.tree_map_with_path(changed, model.forces)
+    fitted = eqx.tree_at(lambda m: m.forces, model, forces)
+    mg.save_model(fitted, tmp_path / "fitted.osim")
+    same_values(fitted, mg.load_model(tmp_path / "fitted.osim"))
 
 
 CHANGES = {

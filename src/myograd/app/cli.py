@@ -132,6 +132,9 @@ def check(
         bool,
         typer.Option("--jumps", help="Also look for poses at which a muscle's length jumps, and say why. Loads JAX."),
     ] = False,
+    everything: Annotated[
+        bool, typer.Option("--all", help="List what changes no number, too: looks, names of groups, unused defaults.")
+    ] = False,
     as_json: Json = False,
 ) -> None:
     """List what a file holds and myograd does not use, most important first.
@@ -145,7 +148,7 @@ def check(
         unread = views.check_data(description)
         _print_json({"unread": unread, "jumps": views.jumps_data(description, found)} if jumps else unread)
     else:
-        out.print(views.check_view(description))
+        out.print(views.check_view(description, everything))
         if jumps:
             out.print()
             out.print(views.jumps_view(description, found))

@@ -14,6 +14,7 @@ from rich.text import Text
 from rich.tree import Tree
 
 from myograd.model.description import (
+    NO_NUMBERS,
     SEVERITIES,
     Body,
     ConditionalPathPoint,
@@ -34,6 +35,8 @@ MATTERS = {
     "motion": "poses and accelerations",
     "force": "muscle-driven accelerations",
     "control": "control signals and reports",
+    "unknown": "nothing in OpenSim 4.6, which ignores it",
+    "bookkeeping": "no number: names of groups, unused defaults",
     "appearance": "looks only",
 }
 """What an unread element would change, by its severity."""
@@ -251,14 +254,19 @@ def check_data(description: ModelDescription) -> list[dict]:
     ]
 
 
-def check_view(description: ModelDescription) -> RenderableType:
-    """The text of `myograd check`."""
-    if not description.unread:
-        return Text(f"{description.source}: everything in the file is used.", style="green")
+def check_view(description: ModelDescription, everything: bool) -> RenderableType:
+    """The text of `myograd check`; with `everything`, also of what changes no number."""
+    listed = [x for x in description.unread if everything or x.severity not in NO_NUMBERS]
+    rest = len(description.unread) - len(listed)
+    if not listed:
+        also = f" ({rest} others change no number; --all lists them)" if rest else ""
+        return Text(
+            f"{description.source}: everything in the file is used that bears on a number{also}.", style="green"
+        )
     table = Table("line", "class", "name", "why", box=None)
     table.columns[0].justify = "right"
     severity = reason = ""
-    for element in ordered(description.unread):
+    for element in ordered(listed):
         if element.severity != severity:
             if severity:
                 table.add_row()

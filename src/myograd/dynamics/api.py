@@ -28,6 +28,7 @@ from .kinematics import (
     pose,
     speed_to_rate,
 )
+from .wrenches import on_links
 
 Vector = Float[Array, " c"]
 
@@ -195,16 +196,6 @@ def gravity_forces(model: Model, q: Vector) -> Vector:
     return -bias_forces(model, q, jnp.zeros_like(q))
 
 
-def _on_links(model: Model, at: Pose, wrenches: Float[Array, "bodies 6"] | None) -> Float[Array, "6 n"]:
-    """Body wrenches (moment, then force at the body origin, in ground) as link wrenches at the ground origin."""
-    total = jnp.zeros((6, len(model.tree.inboard)))
-    if wrenches is None:
-        return total
-    link = model.tree.body_link
-    moment, force = wrenches[:, :3].T, wrenches[:, 3:].T
-    return total.at[:, link].set(jnp.concatenate([moment + cross(at.origin[:, link], force), force]))
-
-
 @entry
 def inverse_dynamics(
     model: Model, q: Vector, u: Vector, udot: Vector, wrenches: Float[Array, "bodies 6"] | None = None
@@ -217,7 +208,7 @@ def inverse_dynamics(
     at = pose(model, q)
     moving = motion(model, q, u, at)
     needed = newton_euler(model, at, moving, link_inertia(model, at), accelerations(model, at, moving, udot))
-    return needed - generalized_force(model, at, _on_links(model, at, wrenches))
+    return needed - generalized_force(model, at, on_links(model, at, wrenches))
 
 
 @entry
@@ -274,7 +265,7 @@ def _terms(
     terms = Dynamics(model, q, u, at, motion(model, q, u, at), time)
     force = jnp.zeros_like(u) if tau is None else tau
     if wrenches is not None:
-        force = force + generalized_force(model, at, _on_links(model, at, wrenches))
+        force = force + generalized_force(model, at, on_links(model, at, wrenches))
     return terms, force
 
 

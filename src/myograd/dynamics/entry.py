@@ -5,6 +5,7 @@ from __future__ import annotations
 import functools
 import inspect
 from collections.abc import Callable
+from dataclasses import fields, is_dataclass, replace
 from typing import Any, TypeVar
 
 import jax
@@ -45,6 +46,13 @@ def entry(function: F) -> F:
             raise TypeError(f"{function.__name__} takes a Model first (see load_model), not a {type(model).__name__}")
         if "accept" in bound.arguments:
             bound.arguments["accept"] = _accepted(model, function.__name__, bound.arguments["accept"])
+        for name, value in bound.arguments.items():
+            if is_dataclass(value) and all(item.name in SHAPES for item in fields(value)):  # a state
+                checked = {
+                    item.name: _checked(model, function.__name__, item.name, getattr(value, item.name))
+                    for item in fields(value)
+                }
+                bound.arguments[name] = replace(value, **checked)  # type: ignore[type-var]
         for name in SHAPES.keys() & bound.arguments.keys():
             if bound.arguments[name] is not None or signature.parameters[name].default is inspect.Parameter.empty:
                 bound.arguments[name] = _checked(model, function.__name__, name, bound.arguments[name])

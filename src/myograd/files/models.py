@@ -6,7 +6,7 @@ import warnings
 from os import PathLike
 
 from ..model.compile import compile_model
-from ..model.description import ModelDescription
+from ..model.description import NO_NUMBERS, ModelDescription
 from ..model.export import description_of
 from ..model.model import Model
 from .osim_read import read_osim
@@ -29,7 +29,7 @@ def load_model(path: str | PathLike[str], opensim_coriolis: bool = False) -> Mod
 
 
 def _warn_of_unread(description: ModelDescription) -> None:
-    matters = [item for item in description.unread if item.severity != "appearance"]
+    matters = [item for item in description.unread if item.severity not in NO_NUMBERS]
     if not matters:
         return
     kinds: dict[str, int] = {}

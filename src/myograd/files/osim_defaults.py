@@ -27,7 +27,7 @@ def apply_defaults(source: Source, model: Node) -> None:
             node.children += [child for child in default.children if not present & _keys(child)]
     for node in holder.children:
         if node.tag not in used:
-            source.note("control", node, "default values of a class that nothing in the model has")
+            source.note("bookkeeping", node, "default values of a class that nothing in the model has")
 
 
 def _keys(node: Node) -> set[str]:

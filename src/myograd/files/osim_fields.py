@@ -117,7 +117,7 @@ class Fields:
         """The objects of a set whose groups, if any, do not matter."""
         found, groups = self.take_set(tag)
         for group in groups:
-            self.source.note("control", group, f"names a group of the {tag}; not kept")
+            self.source.note("bookkeeping", group, f"names a group of the {tag}; not kept")
         return found
 
     def take_list(self, tag: str) -> list[Node]:

@@ -79,14 +79,15 @@ def _polynomial(fields: Fields) -> Function:
     return PolynomialFunction(coefficients)
 
 
-def _knots(fields: Fields, at_least: int) -> tuple[tuple[float, ...], tuple[float, ...]]:
+def _knots(fields: Fields, at_least: int, doubled: bool = False) -> tuple[tuple[float, ...], tuple[float, ...]]:
+    """Points with increasing x; the same point twice in a row is allowed where `doubled`."""
     x, y = fields.numbers("x", ()), fields.numbers("y", ())
     if len(x) != len(y):
         raise fields.error(f"has {len(x)} values of x, but {len(y)} of y")
     if len(x) < at_least:
         raise fields.error(f"needs at least {at_least} points, here {'is' if len(x) == 1 else 'are'} {len(x)}")
-    for before, after in pairwise(x):
-        if not after > before:
+    for (before, y_before), (after, y_after) in pairwise(zip(x, y, strict=True)):
+        if not (after > before or (doubled and (after, y_after) == (before, y_before))):
             raise fields.error(f"x must increase from point to point, but {after:g} follows {before:g}")
     return x, y
 
@@ -145,7 +146,7 @@ _READERS: dict[str, Callable[[Fields], Function]] = {
     "Constant": _constant,
     "LinearFunction": _linear,
     "PolynomialFunction": _polynomial,
-    "SimmSpline": lambda fields: SimmSpline(*_knots(fields, 2)),
+    "SimmSpline": lambda fields: SimmSpline(*_knots(fields, 2, doubled=True)),
     "PiecewiseLinearFunction": lambda fields: PiecewiseLinearFunction(*_knots(fields, 2)),
     "PiecewiseConstantFunction": lambda fields: PiecewiseConstantFunction(*_knots(fields, 1)),
     "GCVSpline": _gcv_spline,

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from myograd.errors import nearest
+from myograd.errors import ModelError, nearest
 from myograd.files.osim_classes import EVERY_MUSCLE, MUSCLES, PATH_POINTS, PATHS
 from myograd.files.osim_fields import Fields, Source, unique
 from myograd.files.osim_frames import appearance_of
@@ -20,6 +20,7 @@ from myograd.model.description import (
     PathPoint,
     PathWrap,
 )
+from myograd.model.muscle_properties import SPLINE_CURVES, problem
 
 METHODS = ("hybrid", "midpoint", "axial")
 
@@ -33,28 +34,37 @@ def read_muscle(source: Source, node: Node) -> Muscle:
     muscle.tendon_slack_length = fields.number("tendon_slack_length", 0.2)
     muscle.pennation_angle = fields.number("pennation_angle_at_optimal", 0.0)
     muscle.max_contraction_velocity = fields.number("max_contraction_velocity", 10.0)
-    source.note("force", node, "the contraction of muscles is not computed yet; their paths are")
     path = fields.take_object("path", PATHS)
     if path is None or path.tag == "path":
         raise fields.error("has no path; a path has at least two points", path)
     if path.tag == "GeometryPath":
-        muscle.path = _read_path(fields, path)
+        muscle.path = read_path(fields, path)
     elif path.tag in PATHS:
         path.attributes["name"] = "path"
         muscle.properties.append(path)
         source.note("force", path, "this class of path is not computed: the muscle has no length", name=muscle.name)
     else:
         raise fields.error(f"{path.tag} is no class of path{nearest(path.tag, PATHS)}", path)
+    for tag in SPLINE_CURVES.get(node.tag, ()):
+        curve = fields.take_object(tag, ())
+        if curve is not None:
+            muscle.curves[tag] = read_function(source, curve)
     for tag in (*EVERY_MUSCLE, *MUSCLES[node.tag]):
         # Curves are objects, and may be spelled either way.
         known = fields.take(tag) or fields.take_object(tag, ())
         if known is not None:
             muscle.properties.append(known)
     fields.close()
+    try:
+        reason = problem(muscle)
+    except ModelError as error:
+        raise fields.error(str(error).removeprefix(f"{muscle.kind} {muscle.name!r}: ")) from None
+    if reason:  # its path is as good as any; only its contraction is not computed
+        source.note("force", node, reason)
     return muscle
 
 
-def _read_path(muscle: Fields, node: Node) -> Path:
+def read_path(muscle: Fields, node: Node) -> Path:
     fields = Fields(muscle.source, node)
     path = Path(line=node.line)
     taken: set[str] = set()

@@ -50,7 +50,7 @@ def keep_others(source: Source, nodes: list[Node], group: str) -> None:
 
 def keep_groups(source: Source, nodes: list[Node], group: str) -> None:
     for node in nodes:
-        source.keep(f"{group}/groups", node, "control", f"names a group of the {group}; not used")
+        source.keep(f"{group}/groups", node, "bookkeeping", f"names a group of the {group}; not used")
 
 
 def keep_component(source: Source, node: Node, owner: str) -> None:

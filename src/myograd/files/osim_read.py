@@ -18,6 +18,7 @@ from myograd.files.osim_components import sort_components
 from myograd.files.osim_constraints import read_constraint, read_marker
 from myograd.files.osim_defaults import apply_defaults
 from myograd.files.osim_fields import Fields, Source, unique
+from myograd.files.osim_forces import READ_CONTACTS, is_computed, read_contact, read_force
 from myograd.files.osim_frames import read_body, read_ground, read_offset_frame
 from myograd.files.osim_joints import DEFAULT_RANGE, MOTION_TYPES, read_joint
 from myograd.files.osim_muscles import read_muscle
@@ -33,6 +34,7 @@ from myograd.files.osim_references import resolve
 from myograd.files.osim_upgrade import upgrade
 from myograd.files.osim_xml import objects, read_document, walk
 from myograd.model.description import Coordinate, Joint, ModelDescription, Node, OffsetFrame
+from myograd.model.forces import in_file_order
 
 GRAVITY = (0.0, -9.80665, 0.0)
 
@@ -80,13 +82,21 @@ def _read_model(source: Source, model: Node, description: ModelDescription) -> N
             description.constraints.append(read_constraint(source, node))
         else:
             keep_constraint(source, node)
+    for node in sets["ContactGeometrySet"]:
+        if node.tag in READ_CONTACTS:
+            description.contacts.append(read_contact(source, node))
+        else:
+            keep_others(source, [node], "ContactGeometrySet")
+    surfaces = {contact.name: contact.kind for contact in description.contacts}
     for node in sets["ForceSet"]:
         if node.tag in MUSCLES:
             description.muscles.append(read_muscle(source, node))
+        elif is_computed(node, surfaces):
+            description.forces.append(read_force(source, node))
         else:
             keep_force(source, node)
     description.markers = [read_marker(source, node) for node in sets["MarkerSet"]]
-    for group in ("ControllerSet", "ContactGeometrySet", "ProbeSet"):
+    for group in ("ControllerSet", "ProbeSet"):
         keep_others(source, sets[group], group)
     for tag, reason in _MODEL_PROPERTIES.items():
         node = fields.take(tag)
@@ -142,13 +152,14 @@ def _check_names(source: Source, description: ModelDescription) -> None:
 
     (OpenSim renames what is there twice, and tells coordinates apart by their joints.)
     """
-    muscles_and_forces = [*description.muscles, *(part for part in source.parts if part.group == "ForceSet")]
+    kept = [part for part in source.parts if part.group == "ForceSet"]
     groups: dict[str, Iterable[_Named]] = {
         "body": description.bodies,
         "joint": description.joints,
         "coordinate": description.coordinates(),
         "constraint": description.constraints,
-        "force": sorted(muscles_and_forces, key=lambda force: force.line),
+        "force": in_file_order(description.muscles, description.forces, kept),
+        "contact geometry": description.contacts,
         "marker": description.markers,
         "component": description.frames_extra,
     }
@@ -165,7 +176,7 @@ def _check_names(source: Source, description: ModelDescription) -> None:
             first[element.name] = element.line
 
 
-_PLURALS = {"body": "bodies"}
+_PLURALS = {"body": "bodies", "contact geometry": "contact geometries"}
 
 
 # Bodies without joints ---------------------------------------------------------------------------------------

@@ -21,6 +21,16 @@ from myograd.model.description import (
     OffsetFrame,
     WeldConstraint,
 )
+from myograd.model.forces import (
+    BushingForce,
+    CoordinateActuator,
+    CoordinateLimitForce,
+    Force,
+    PathForce,
+    PointToPointSpring,
+    SmoothSphereHalfSpaceForce,
+    SpringGeneralizedForce,
+)
 
 
 def resolve(description: ModelDescription, path: str | os.PathLike[str]) -> None:
@@ -52,14 +62,37 @@ def resolve(description: ModelDescription, path: str | os.PathLike[str]) -> None
     for marker in description.markers:
         owner = f"/markerset/{marker.name}"
         marker.frame = here.frame(marker.frame, owner, f"marker {marker.name!r}", marker.line)
-    for muscle in description.muscles:
-        _resolve_path(here, muscle)
+    for contact in description.contacts:
+        owner, what = f"/contactgeometryset/{contact.name}", f"contact geometry {contact.name!r}"
+        contact.frame = here.frame(contact.frame, owner, what, contact.line)
+    for puller in description.paths():
+        _resolve_path(here, puller)
+    for force in description.forces:
+        _resolve_force(here, force)
 
 
-def _resolve_path(here: _Resolver, muscle: Muscle) -> None:
-    for point in muscle.path.points:
-        owner = f"/forceset/{muscle.name}/path/{point.name}"
-        what = f"path point {point.name!r} of muscle {muscle.name!r}"
+def _resolve_force(here: _Resolver, force: Force) -> None:
+    owner, what = f"/forceset/{force.name}", f"{type(force).__name__} {force.name!r}"
+    if isinstance(force, CoordinateActuator | CoordinateLimitForce | SpringGeneralizedForce):
+        force.coordinate = force.coordinate.rpartition("/")[2]
+        if force.coordinate not in here.coordinate_names:
+            known = nearest(force.coordinate, here.coordinate_names)
+            raise here.error(f"{what} acts on {force.coordinate!r}, which is no coordinate{known}", force.line)
+    elif isinstance(force, PointToPointSpring | BushingForce):
+        force.frame1 = here.frame(force.frame1, owner, what, force.line)
+        force.frame2 = here.frame(force.frame2, owner, what, force.line)
+        if here.base(force.frame1) == here.base(force.frame2):
+            raise here.error(f"{what} connects {here.base(force.frame1)} to itself", force.line)
+    elif isinstance(force, SmoothSphereHalfSpaceForce):
+        force.sphere = here.contact(force.sphere, "ContactSphere", what, force.line)
+        force.half_space = here.contact(force.half_space, "ContactHalfSpace", what, force.line)
+
+
+def _resolve_path(here: _Resolver, puller: Muscle | PathForce) -> None:
+    kind = "muscle" if isinstance(puller, Muscle) else type(puller).__name__
+    for point in puller.path.points:
+        owner = f"/forceset/{puller.name}/path/{point.name}"
+        what = f"path point {point.name!r} of {kind} {puller.name!r}"
         point.frame = here.frame(point.frame, owner, what, point.line)
         if isinstance(point, ConditionalPathPoint):
             point.coordinate = here.coordinate(point.coordinate, owner, what, point.line)
@@ -71,8 +104,8 @@ def _resolve_path(here: _Resolver, muscle: Muscle) -> None:
                     point.line,
                 )
             point.coordinates = (x, y, z)
-    for wrap in muscle.path.wraps:
-        what = f"muscle {muscle.name!r}"
+    for wrap in puller.path.wraps:
+        what = f"{kind} {puller.name!r}"
         if wrap.wrap_object not in here.surfaces:
             known = nearest(wrap.wrap_object, here.surfaces)
             raise here.error(f"{what} wraps over {wrap.wrap_object!r}, which does not exist{known}", wrap.line)
@@ -130,6 +163,14 @@ class _Resolver:
         if name not in self.coordinate_names:
             known = nearest(name, self.coordinate_names)
             raise self.error(f"{what} couples {name!r}, which is no coordinate{known}", line)
+
+    def contact(self, socket: str, kind: str, what: str, line: int) -> str:
+        """The name of the contact geometry of this class that a socket names."""
+        name = socket.rpartition("/")[2]
+        known = [contact.name for contact in self.description.contacts if contact.kind == kind]
+        if name not in known:
+            raise self.error(f"{what} touches {socket!r}, which is no {kind}{nearest(name, known)}", line)
+        return name
 
     def check_frames(self) -> None:
         """No frame may hang on itself. Also finds the body, or ground, that each frame is fixed to."""

@@ -13,11 +13,13 @@ from __future__ import annotations
 import os
 from collections import Counter
 from collections.abc import Callable, Iterable, Sequence
-from typing import Protocol, TypeVar
+from dataclasses import dataclass
+from typing import Any, Protocol, TypeVar
 from xml.sax.saxutils import escape, quoteattr
 
 from myograd.errors import ModelError, nearest
 from myograd.files.atomic import write_text
+from myograd.files.osim_write_forces import contact, force
 from myograd.files.osim_write_parts import (
     Names,
     body,
@@ -29,7 +31,8 @@ from myograd.files.osim_write_parts import (
     offset_frame,
     vector,
 )
-from myograd.model.description import Constraint, ModelDescription, Muscle, Node, Part
+from myograd.model.description import ModelDescription, Node, Part
+from myograd.model.forces import in_file_order
 
 VERSION = 40600
 
@@ -54,7 +57,12 @@ def write_osim(description: ModelDescription, path: str | os.PathLike[str]) -> N
 
 def osim_text(description: ModelDescription) -> str:
     """The document as text."""
-    document = Node("OpenSimDocument", {"Version": str(VERSION)}, children=[model_node(description)])
+    return document_text(model_node(description))
+
+
+def document_text(content: Node) -> str:
+    """A document of OpenSim 4.6 that holds one object."""
+    document = Node("OpenSimDocument", {"Version": str(VERSION)}, children=[content])
     return '<?xml version="1.0" encoding="UTF-8" ?>\n' + "".join(_lines(document, 0))
 
 
@@ -76,14 +84,20 @@ def model_node(description: ModelDescription) -> Node:
         "BodySet": _built("Body", description.bodies, lambda b: body(b, f"/bodyset/{b.name}", names, parts)),
         "JointSet": _built("Joint", description.joints, lambda j: joint(j, names, parts)),
         "ConstraintSet": _in_file_order(
-            description.constraints,
-            _built("Constraint", description.constraints, lambda c: constraint(c, names, parts)),
             parts.take_parts("ConstraintSet"),
+            (
+                description.constraints,
+                _built("Constraint", description.constraints, lambda c: constraint(c, names, parts)),
+            ),
         ),
         "ForceSet": _in_file_order(
-            description.muscles,
-            _built("Muscle", description.muscles, lambda m: muscle(m, names)),
             parts.take_parts("ForceSet"),
+            (description.muscles, _built("Muscle", description.muscles, lambda m: muscle(m, names))),
+            (description.forces, _built("Force", description.forces, lambda f: force(f, names, parts))),
+        ),
+        "ContactGeometrySet": _in_file_order(
+            parts.take_parts("ContactGeometrySet"),
+            (description.contacts, _built("ContactGeometry", description.contacts, lambda c: contact(c, names))),
         ),
         "MarkerSet": _built("Marker", description.markers, lambda m: marker(m, names)),
         "ComponentSet": _built(
@@ -145,20 +159,16 @@ def _built(what: str, elements: Sequence[Element], build: Callable[[Element], No
     return nodes
 
 
-def _in_file_order(
-    elements: Sequence[Constraint] | Sequence[Muscle], nodes: list[Node], parts: list[Part]
-) -> list[Node]:
-    """Merge `nodes` (made from `elements`) and `parts` by their lines in the file they were read from.
+@dataclass
+class _Placed:
+    node: Node
+    line: int
 
-    Both lists keep their own order. Parts made in Python (line 0) follow at the end.
-    """
-    merged: list[Node] = []
-    waiting = list(parts)
-    for element, node in zip(elements, nodes, strict=True):
-        while waiting and 0 < waiting[0].line < element.line:
-            merged.append(waiting.pop(0).node)
-        merged.append(node)
-    return merged + [part.node for part in waiting]
+
+def _in_file_order(parts: list[Part], *built: tuple[Sequence[Any], list[Node]]) -> list[Node]:
+    """Merge parts, and nodes made from elements, by their lines in the file they were read from; see `in_file_order`."""
+    lists = [[_Placed(n, e.line) for e, n in zip(elements, nodes, strict=True)] for elements, nodes in built]
+    return [placed.node for placed in in_file_order(*lists, [_Placed(part.node, part.line) for part in parts])]
 
 
 # Nodes as text -----------------------------------------------------------------------------------------------

@@ -55,6 +55,7 @@ class Names:
                 if it.name in self.coordinates:
                     raise ModelError(f"{self.coordinates[it.name]} and joint {owner.name!r} share a coordinate's name")
                 self.coordinates[it.name] = f"/jointset/{owner.name}/{it.name}"
+        self.contacts = [contact.name for contact in description.contacts]
         # OpenSim looks wrapping surfaces up by bare name and takes the first.
         self.first_wrap: dict[str, str] = {}
         for path, wrap in description.wrap_objects().items():
@@ -386,6 +387,7 @@ def muscle(it: Muscle, names: Names) -> Node:
         scalar("tendon_slack_length", it.tendon_slack_length),
         scalar("pennation_angle_at_optimal", it.pennation_angle),
         scalar("max_contraction_velocity", it.max_contraction_velocity),
+        *(Node(name, children=[function(curve)]) for name, curve in it.curves.items()),
         *it.properties,
     ]
     return Node(it.kind, {"name": it.name}, children=properties)

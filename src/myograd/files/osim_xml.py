@@ -22,8 +22,8 @@ _COMMENT = re.compile(r"<!--.*?-->", re.DOTALL)
 _BARE_AMPERSAND = re.compile(r"&(?!(?:amp|lt|gt|quot|apos|#[0-9]+|#x[0-9A-Fa-f]+);)")
 
 
-def read_document(path: str | os.PathLike[str]) -> tuple[Node, int]:
-    """The `<Model>` element of the file at `path`, and the version of the document."""
+def read_document(path: str | os.PathLike[str], holding: str = "Model", oldest: int = OLDEST) -> tuple[Node, int]:
+    """The `<Model>` (or what else it should be `holding`) of the file at `path`, and the version of the document."""
     root = _parse(_text_of(path), path)
     if root.tag != "OpenSimDocument":
         raise FileFormatError(f"the root element is <{root.tag}>, not <OpenSimDocument>", path, root.line)
@@ -31,7 +31,7 @@ def read_document(path: str | os.PathLike[str]) -> tuple[Node, int]:
     if not (text.isascii() and text.isdigit()):
         raise FileFormatError(f'Version="{text}" is not a version of OpenSim, such as 40600', path, root.line)
     version = int(text)
-    if version < OLDEST:
+    if version < oldest:
         raise FileFormatError(
             f"version {version} is older than OpenSim 3.0 ({OLDEST}); open the model in OpenSim 4.x and save it first",
             path,
@@ -41,9 +41,9 @@ def read_document(path: str | os.PathLike[str]) -> tuple[Node, int]:
         raise FileFormatError(
             f"version {version} is newer than OpenSim 4.6 ({NEWEST}), the newest that is known here", path, root.line
         )
-    if not root.children or root.children[0].tag != "Model":
+    if not root.children or root.children[0].tag != holding:
         found = f"holds a <{root.children[0].tag}>, not" if root.children else "does not hold"
-        raise FileFormatError(f"the document {found} a <Model>", path, root.line)
+        raise FileFormatError(f"the document {found} a <{holding}>", path, root.line)
     return root.children[0], version
 
 

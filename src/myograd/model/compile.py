@@ -14,10 +14,12 @@ import numpy as np
 from ..errors import ModelError
 from . import description as d
 from .compile_constraints import compile_constraints
+from .compile_forces import compile_forces
 from .compile_joints import compile_joints
+from .compile_muscles import compile_muscles
 from .compile_paths import compile_paths
 from .frames import Frames
-from .model import Bodies, Coordinates, Model, MuscleValues
+from .model import Bodies, Coordinates, Model
 from .structure import Names, Source
 from .tree import build_tree
 
@@ -46,10 +48,12 @@ def compile_model(description: d.ModelDescription, opensim_coriolis: bool = Fals
     frames = Frames(description, links)
     coordinates = description.coordinates()
     index = unique_index([c.name for c in coordinates], "coordinate")
-    unique_index([m.name for m in description.muscles], "muscle")
+    unique_index([f.name for f in (*description.muscles, *description.forces)], "force")
     joints, tree = compile_joints(description, links, frames, index, opensim_coriolis)
     ties, constraints = compile_constraints(description, links, frames, index, tree)
+    muscles, muscle_kinds = compile_muscles(description.muscles)
     path, surfaces, paths, wraps = compile_paths(description, frames, index, tree)
+    forces, force_parts = compile_forces(description, frames, index)
     marker_places = [frames.place(marker.frame, marker.location) for marker in description.markers]
     bodies = description.bodies
     return Model(
@@ -69,16 +73,14 @@ def compile_model(description: d.ModelDescription, opensim_coriolis: bool = Fals
         marker_location=columns([location for _, location in marker_places], 3),
         path=path,
         surfaces=surfaces,
-        muscles=MuscleValues(
-            *(
-                jnp.array([getattr(m, name) for m in description.muscles], float)
-                for name in MuscleValues.__dataclass_fields__
-            )
-        ),
+        muscles=muscles,
+        forces=forces,
         tree=tree,
         constraints=constraints,
         paths=paths,
+        muscle_kinds=muscle_kinds,
         wraps=wraps,
+        force_parts=force_parts,
         marker_link=tuple(link for link, _ in marker_places),
         names=Names(
             model=description.name,
@@ -86,6 +88,7 @@ def compile_model(description: d.ModelDescription, opensim_coriolis: bool = Fals
             links=tuple(link.name for link in links),
             coordinates=tuple(c.name for c in coordinates),
             muscles=tuple(m.name for m in description.muscles),
+            paths=tuple(owner.name for owner in description.paths()),
             markers=tuple(m.name for m in description.markers),
             rotational=tuple(c.motion_type == "rotational" for c in coordinates),
             unread=tuple(description.unread),

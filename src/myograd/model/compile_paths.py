@@ -34,7 +34,7 @@ def compile_paths(
     conditional_coordinate: list[int] = []
     conditional_range: list[tuple[float, float]] = []
     pairs: list[tuple[int, int, dict[int, int]]] = []  # two points and the conditional points (on 1, off -1) it needs
-    for m, muscle in enumerate(description.muscles):
+    for m, muscle in enumerate(description.paths()):
         first = len(muscles)
         for point in muscle.path.points:
             at = len(muscles)
@@ -124,8 +124,8 @@ def _switches(needs: list[dict[int, int]], switchable: dict[int, int]) -> np.nda
 
 def _reach(description: d.ModelDescription, index: dict[str, int], frames: Frames, tree: Tree) -> np.ndarray:
     """[m, c] 1 where a coordinate moves some of a muscle's points or surfaces and not others, or switches or shifts points."""
-    reach = np.zeros((len(description.muscles), len(index)))
-    for m, muscle in enumerate(description.muscles):
+    reach = np.zeros((len(description.paths()), len(index)))
+    for m, muscle in enumerate(description.paths()):
         paths = [point.frame for point in muscle.path.points]
         paths += [wrap.wrap_object.rsplit("/", 1)[0] for wrap in muscle.path.wraps]
         if paths:

@@ -65,7 +65,7 @@ def compile_wraps(
     surfaces = description.wrap_objects()
     index = {path: i for i, path in enumerate(surfaces)}
     slots: list[tuple[int, int, list[int]]] = []  # muscle, surface, pairs
-    for m, muscle in enumerate(description.muscles):
+    for m, muscle in enumerate(description.paths()):
         for wrap in muscle.path.wraps:
             found = _in_range(wrap, muscle.path, m, pairs, muscles)
             if surfaces[wrap.wrap_object].active and found:

@@ -15,6 +15,10 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from dataclasses import dataclass, field
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from .forces import ContactGeometry, Force, PathForce
 
 Vec3 = tuple[float, float, float]
 ZERO: Vec3 = (0.0, 0.0, 0.0)
@@ -354,6 +358,7 @@ class Muscle:
     pennation_angle: float = 0.0
     max_contraction_velocity: float = 10.0
     applies_force: bool = True
+    curves: dict[str, Function] = field(default_factory=dict)  # force curves that the file gives as functions, by name
     properties: list[Node] = field(default_factory=list)  # every other property element, in 4.6 spelling
     line: int = 0
 
@@ -376,8 +381,10 @@ class Part:
 
 # What was not read -------------------------------------------------------------------------------------------
 
-SEVERITIES = ("motion", "force", "control", "unknown", "appearance")
+SEVERITIES = ("motion", "force", "control", "unknown", "bookkeeping", "appearance")
 """From what changes the skeleton's motion to what changes only its looks."""
+NO_NUMBERS = ("bookkeeping", "appearance")
+"""Those that change no number that OpenSim computes."""
 
 
 @dataclass(frozen=True)
@@ -386,7 +393,7 @@ class Unread:
 
     `severity` says what is missing without it: `motion` (a constraint: poses and accelerations), `force` (muscle-driven
     accelerations), `control` (controllers, probes, analyses), `unknown` (what OpenSim 4.6 does not know either, and
-    ignores), `appearance` (meshes, colours).
+    ignores), `bookkeeping` (names of groups, defaults that nothing uses), `appearance` (meshes, colours).
     """
 
     severity: str
@@ -412,6 +419,8 @@ class ModelDescription:
     constraints: list[Constraint] = field(default_factory=list)
     markers: list[Marker] = field(default_factory=list)
     muscles: list[Muscle] = field(default_factory=list)
+    forces: list[Force] = field(default_factory=list)  # all others
+    contacts: list[ContactGeometry] = field(default_factory=list)
     frames_extra: list[OffsetFrame] = field(default_factory=list)  # of the model's ComponentSet
     others: list[Part] = field(default_factory=list)
     unread: list[Unread] = field(default_factory=list)
@@ -440,7 +449,13 @@ class ModelDescription:
         for constraint in self.constraints:
             if not isinstance(constraint, CoordinateCoupler):
                 yield from below(f"/constraintset/{constraint.name}", constraint.frames)
+        for force in self.forces:
+            yield from below(f"/forceset/{force.name}", getattr(force, "frames", []))
         yield from below("/componentset", self.frames_extra)
+
+    def paths(self) -> list[Muscle | PathForce]:
+        """Everything that pulls along a path: the muscles, then the other forces that do."""
+        return [*self.muscles, *(force for force in self.forces if hasattr(force, "path"))]  # type: ignore[list-item]
 
     def wrap_objects(self) -> dict[str, WrapObject]:
         """Every wrapping surface by the path of its frame and its name."""

@@ -16,8 +16,11 @@ from ..errors import ModelError
 from ..geometry.spatial import angles_xyz
 from . import description as d
 from .compile import compile_model
+from .compile_muscles import EVERY
+from .export_forces import force_writers
 from .frames import Frames
 from .model import Model
+from .muscle_properties import LEAVES, set_number
 from .tree import build_tree
 
 SAME = 1e-15  # relative: values closer than this to the description's own are left as the file spells them
@@ -55,8 +58,12 @@ def description_of(model: Model) -> d.ModelDescription:
             model.ties.distance,
         ),
     }
+    writers |= force_writers(result, model)
     for name in model.muscles.__dataclass_fields__:
-        writers[f".muscles.{name}"] = lambda name=name: _set(result.muscles, name, getattr(model.muscles, name))
+        if name in EVERY:
+            writers[f".muscles.{name}"] = lambda name=name: _set(result.muscles, name, getattr(model.muscles, name))
+        else:
+            writers[f".muscles.{name}"] = lambda name=name: _write_muscle_numbers(result, name, model)
     stuck = [leaf for leaf in changed if leaf not in writers]
     if stuck:
         raise ModelError(
@@ -119,14 +126,25 @@ def _write_points(points: list, frames: Frames, locations: jax.Array) -> None:
 
 
 def _write_path_points(result: d.ModelDescription, frames: Frames, model: Model) -> None:
-    points = [point for muscle in result.muscles for point in muscle.path.points]
+    points = [point for muscle in result.paths() for point in muscle.path.points]
     fixed = [i for i, point in enumerate(points) if not isinstance(point, d.MovingPathPoint)]
     _write_points([points[i] for i in fixed], frames, model.path.location[:, np.array(fixed, int)])
 
 
 def _write_conditional(result: d.ModelDescription, model: Model) -> None:
-    points = [point for muscle in result.muscles for point in muscle.path.points]
+    points = [point for muscle in result.paths() for point in muscle.path.points]
     _set([p for p in points if isinstance(p, d.ConditionalPathPoint)], "range", model.path.conditional_range)
+
+
+def _write_muscle_numbers(result: d.ModelDescription, name: str, model: Model) -> None:
+    """Numbers that each class calls by its own name, written where they changed."""
+    before, after = (np.asarray(getattr(m.muscles, name)) for m in (compile_model(result), model))
+    for muscle, old, new in zip(result.muscles, before, after, strict=True):
+        if not np.isclose(new, old, rtol=SAME, atol=0.0):
+            called = LEAVES.get(muscle.kind, {}).get(name)
+            if called is None:
+                raise ModelError(f"muscle {muscle.name!r}: a {muscle.kind} has no {name}; it cannot be saved")
+            set_number(muscle, called, float(new))
 
 
 def _write_joint_frames(result: d.ModelDescription, frames: Frames, model: Model) -> None:

@@ -40,7 +40,7 @@ def polynomial(*ascending: float) -> Pieces:
 def pieces(function: d.Function, owner: str) -> Pieces:
     """A function of one variable in piecewise form; `owner` names it in errors."""
     if isinstance(function, d.SimmSpline | d.PiecewiseLinearFunction | d.GCVSpline) and (
-        len(function.x) < 2 or len(function.x) != len(function.y) or np.any(np.diff(function.x) <= 0)
+        len(function.x) < 2 or len(function.x) != len(function.y) or not _in_order(function)
     ):
         raise ModelError(
             f"{owner}: a {type(function).__name__} needs at least two points with increasing x, and as many y"
@@ -78,6 +78,12 @@ def pieces(function: d.Function, owner: str) -> Pieces:
     )
 
 
+def _in_order(function: d.SimmSpline | d.PiecewiseLinearFunction | d.GCVSpline) -> bool:
+    """x increases; a SimmSpline may have the same point twice in a row (many published models do)."""
+    step, rise = np.diff(function.x), np.diff(function.y)
+    return bool(np.all((step > 0) | (isinstance(function, d.SimmSpline) & (step == 0) & (rise == 0))))
+
+
 def _with_linear_ends(x: np.ndarray, y: np.ndarray, slope: np.ndarray, inner: np.ndarray) -> Pieces:
     """Pieces between the points x, continued beyond both ends along the end slopes.
 
@@ -97,9 +103,10 @@ def piecewise_linear(x: np.ndarray, y: np.ndarray) -> Pieces:
 
 def simm_spline(x: np.ndarray, y: np.ndarray) -> Pieces:
     """SIMM's cubic spline: third derivatives at the two ends come from divided differences of the first and last four
-    points (Forsythe, Malcolm, Moler 1977, SPLINE); linear beyond the ends."""
+    points (Forsythe, Malcolm, Moler 1977, SPLINE); linear beyond the ends. A point that is there twice counts as two that
+    are 1e-7 apart, as in SIMM."""
     n = len(x)
-    h = np.diff(x)
+    h = np.maximum(np.diff(x), 1e-7)
     secant = np.diff(y) / h
     if n == 2:
         return piecewise_linear(x, y)
@@ -112,8 +119,8 @@ def simm_spline(x: np.ndarray, y: np.ndarray) -> Pieces:
     A[0, :2] = -h[0], h[0]
     A[-1, -2:] = h[-1], -h[-1]
     if n > 3:
-        second = np.diff(secant) / (x[2:] - x[:-2])  # second divided differences
-        third = np.diff(second) / (x[3:] - x[:-3])
+        second = np.diff(secant) / np.maximum(x[2:] - x[:-2], 1e-7)  # second divided differences
+        third = np.diff(second) / np.maximum(x[3:] - x[:-3], 1e-7)
         rhs[0] = h[0] ** 2 * third[0]
         rhs[-1] = -(h[-1] ** 2) * third[-1]
     sigma = np.linalg.solve(A, rhs)

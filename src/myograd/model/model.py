@@ -10,6 +10,8 @@ import jax.numpy as jnp
 from jaxtyping import Array, Float
 
 from ..geometry.piecewise import PiecewisePolynomials
+from .force_values import ForceParts, ForceValues
+from .muscle_kinds import MuscleKinds
 from .structure import Constraints, Names, Paths, Source, Tree, Wraps
 
 
@@ -80,11 +82,25 @@ class Surfaces(eqx.Module):
 
 
 class MuscleValues(eqx.Module):
+    """One number per muscle. The last four are zero, and not used, for classes that have no such number."""
+
     max_isometric_force: Float[Array, " m"]
+    """[N]"""
     optimal_fiber_length: Float[Array, " m"]
+    """[m]"""
     tendon_slack_length: Float[Array, " m"]
+    """[m]"""
     pennation_angle: Float[Array, " m"]
+    """at optimal fibre length [rad]"""
     max_contraction_velocity: Float[Array, " m"]
+    """[optimal fibre lengths / s]"""
+    activation_time_constant: Float[Array, " m"]
+    """[s]"""
+    deactivation_time_constant: Float[Array, " m"]
+    """[s]"""
+    fiber_damping: Float[Array, " m"]
+    """force at the maximum velocity, per maximum isometric force"""
+    tendon_strain_at_one_norm_force: Float[Array, " m"]
 
 
 class Model(eqx.Module):
@@ -100,10 +116,13 @@ class Model(eqx.Module):
     path: PathValues
     surfaces: Surfaces
     muscles: MuscleValues
+    forces: ForceValues
     tree: Tree = eqx.field(static=True)
     constraints: Constraints = eqx.field(static=True)
     paths: Paths = eqx.field(static=True)
+    muscle_kinds: MuscleKinds = eqx.field(static=True)
     wraps: Wraps = eqx.field(static=True)
+    force_parts: ForceParts = eqx.field(static=True)
     marker_link: tuple[int, ...] = eqx.field(static=True)
     names: Names = eqx.field(static=True)
     source: Source = eqx.field(static=True)
@@ -124,6 +143,11 @@ class Model(eqx.Module):
     @property
     def muscle_names(self) -> tuple[str, ...]:
         return self.names.muscles
+
+    @property
+    def control_names(self) -> tuple[str, ...]:
+        """Muscles and actuators in the order of the file: what controls are given for."""
+        return self.force_parts.controls
 
     @property
     def marker_names(self) -> tuple[str, ...]:

@@ -95,7 +95,7 @@ class Constraints(Hashed):
 
 @dataclass(eq=False, frozen=True, repr=False)
 class Paths(Hashed):
-    """Straight stretches between path points, in flat lists. `p` points, `s` stretches, `m` muscles."""
+    """Straight stretches between path points, in flat lists. `p` points, `s` stretches, `m` paths (`Names.paths`)."""
 
     point_muscle: np.ndarray  # [p]
     point_link: np.ndarray  # [p]
@@ -138,6 +138,7 @@ class Names(Hashed):
     links: tuple[str, ...]
     coordinates: tuple[str, ...]
     muscles: tuple[str, ...]
+    paths: tuple[str, ...]  # what pulls along a path: the muscles, then other forces
     markers: tuple[str, ...]
     rotational: tuple[bool, ...]  # coordinates measured in radians
     unread: tuple[Unread, ...]

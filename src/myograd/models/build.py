@@ -11,12 +11,14 @@ from pathlib import Path
 
 from myograd.files.osim_write import write_osim
 from myograd.model.description import ModelDescription
-from myograd.models import _coupled_mechanism, _double_pendulum, _four_bar, _planar_leg
+from myograd.models import _arm, _coupled_mechanism, _double_pendulum, _four_bar, _leg, _planar_leg
 
 DESCRIBE: dict[str, Callable[[], ModelDescription]] = {
+    "arm": _arm.describe,
     "coupled_mechanism": _coupled_mechanism.describe,
     "double_pendulum": _double_pendulum.describe,
     "four_bar": _four_bar.describe,
+    "leg": _leg.describe,
     "planar_leg": _planar_leg.describe,
 }
 

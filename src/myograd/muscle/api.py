@@ -18,7 +18,7 @@ from .points import course
 Vector = Float[Array, " c"]
 
 
-def _need_paths(model: Model, function: str, accept: tuple[str, ...]) -> None:
+def need_paths(model: Model, function: str, accept: tuple[str, ...]) -> None:
     """Raise unless every muscle whose path could not be read is accepted by name."""
     missing = [model.muscle_names[m] for m in model.paths.no_path]
     open_ = [name for name in missing if name not in accept]
@@ -29,8 +29,9 @@ def _need_paths(model: Model, function: str, accept: tuple[str, ...]) -> None:
         )
 
 
-def _blank(model: Model, rows: Float[Array, "m *rest"]) -> Float[Array, "m *rest"]:
-    """NaN for muscles whose path could not be read."""
+def muscle_rows(model: Model, rows: Float[Array, "m *rest"]) -> Float[Array, "m *rest"]:
+    """The rows of muscles, without those of other paths; NaN for muscles whose path could not be read."""
+    rows = rows[: len(model.muscle_names)]
     unknown = np.ones((len(model.muscle_names), *[1] * (rows.ndim - 1)))
     unknown[list(model.paths.no_path)] = np.nan
     return rows * unknown
@@ -39,8 +40,8 @@ def _blank(model: Model, rows: Float[Array, "m *rest"]) -> Float[Array, "m *rest
 @entry
 def muscle_lengths(model: Model, q: Vector, accept: tuple[str, ...] = ()) -> Float[Array, " m"]:
     """Length of every muscle-tendon path [m]."""
-    _need_paths(model, "muscle_lengths", accept)
-    return _blank(model, path_lengths(model, pose(model, q), q))
+    need_paths(model, "muscle_lengths", accept)
+    return muscle_rows(model, path_lengths(model, pose(model, q), q))
 
 
 @entry
@@ -50,7 +51,7 @@ def path_points(model: Model, q: Vector, arc_points: int = 9, accept: tuple[str,
     The number n is the same at every pose and for all muscles: points that are not on the path now, or that a muscle does not
     have, repeat its last one.
     """
-    _need_paths(model, "path_points", accept)
+    need_paths(model, "path_points", accept)
     if arc_points < 2:
         raise ModelError(f"path_points: an arc has at least 2 points, not {arc_points}")
     return course(model, pose(model, q), q, arc_points)
@@ -59,8 +60,8 @@ def path_points(model: Model, q: Vector, arc_points: int = 9, accept: tuple[str,
 @entry
 def muscle_speeds(model: Model, q: Vector, u: Vector, accept: tuple[str, ...] = ()) -> Float[Array, " m"]:
     """Lengthening speed of every path [m/s]: the length differentiated along `qdot = N u`."""
-    _need_paths(model, "muscle_speeds", accept)
-    return _blank(model, _speeds(model, q, u))
+    need_paths(model, "muscle_speeds", accept)
+    return muscle_rows(model, _speeds(model, q, u))
 
 
 def _speeds(model: Model, q: Vector, u: Vector) -> Float[Array, " m"]:
@@ -73,8 +74,8 @@ def muscle_gradients(model: Model, q: Vector, accept: tuple[str, ...] = ()) -> F
 
     The generalised forces of tensions s are `-muscle_gradients.T @ s`.
     """
-    _need_paths(model, "muscle_gradients", accept)
-    return _blank(model, length_gradient(model, pose(model, q), q))
+    need_paths(model, "muscle_gradients", accept)
+    return muscle_rows(model, length_gradient(model, pose(model, q), q))
 
 
 @entry
@@ -89,7 +90,7 @@ def moment_arms(model: Model, q: Vector, method: str = "force", accept: tuple[st
     Eq. 15) or `velocity` (lengthening speed at unit rate, Eq. 11). They agree to rounding.
     """
     need_constraints(model, "moment_arms", accept)
-    _need_paths(model, "moment_arms", accept)
+    need_paths(model, "moment_arms", accept)
     C = coupling(model, q)
     free = model.constraints.free
     open_C = C[:, free]
@@ -102,4 +103,4 @@ def moment_arms(model: Model, q: Vector, method: str = "force", accept: tuple[st
         arms = -jax.vmap(lambda u: _speeds(model, q, u), in_axes=1, out_axes=1)(open_C)
     else:
         raise ModelError(f"moment_arms: method is 'force', 'length' or 'velocity', not {method!r}")
-    return jnp.full((len(model.muscle_names), C.shape[0]), jnp.nan).at[:, free].set(_blank(model, arms))
+    return jnp.full((len(model.muscle_names), C.shape[0]), jnp.nan).at[:, free].set(muscle_rows(model, arms))

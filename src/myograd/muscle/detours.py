@@ -28,7 +28,7 @@ def direction(a: Float[Array, "3 n"], b: Float[Array, "3 n"]) -> Float[Array, "3
     return (b - a) / jnp.where(length > 0, length, 1.0)
 
 
-def _added(wraps: Wraps, it: Scene, at: Contacts) -> Float[Array, " k"]:
+def added_length(wraps: Wraps, it: Scene, at: Contacts) -> Float[Array, " k"]:
     """How much each slot adds to the straight path [m]: its arc, the line to it and, if nothing follows, the line from it; less
     the straight line between the two path points, if nothing precedes."""
     none, every, order = len(wraps.surface), np.arange(len(wraps.surface)), at.order
@@ -45,7 +45,7 @@ def _added(wraps: Wraps, it: Scene, at: Contacts) -> Float[Array, " k"]:
 def detours(wraps: Wraps, it: Scene) -> tuple[Float[Array, " k"], Order]:
     """How much each slot adds to the straight path [m], and what is touched."""
     at = contacts(wraps, it)
-    return _added(wraps, it, at), at.order
+    return added_length(wraps, it, at), at.order
 
 
 def _detours_jvp(wraps: Wraps, primals: tuple[Scene], tangents: tuple[Scene]) -> tuple:
@@ -57,7 +57,7 @@ def _detours_jvp(wraps: Wraps, primals: tuple[Scene], tangents: tuple[Scene]) ->
         dit,
         is_leaf=lambda d: isinstance(d, SymbolicZero),
     )
-    added, change = jax.jvp(lambda it: _added(wraps, it, at), (it,), (held,))
+    added, change = jax.jvp(lambda it: added_length(wraps, it, at), (it,), (held,))
     if not isinstance(dit.sizes, SymbolicZero):
         change = change + jax.jvp(partial(_over, wraps, it, at), (it.sizes,), (dit.sizes,))[1]
     return (added, at.order), (change, jax.tree.map(_zero, at.order))
@@ -111,7 +111,7 @@ def detour_gradient(
     )
     moved = jnp.asarray(tree.speed_links.T)
     per_slot = sum((w.T @ at_pose.screws) * moved[link] for w, link in wrenches)
-    owner = np.eye(len(model.muscle_names))[wraps.muscle]
+    owner = np.eye(len(model.names.paths))[wraps.muscle]
     gradient = jnp.asarray(owner.T) @ per_slot
     index = jnp.asarray(points)[order.pair]
     on_moving = [(index[:, k, None] == paths.moving[None, :]).astype(float) for k in (0, 1)]

@@ -85,7 +85,7 @@ def length_jumps(model: Model, coordinate: str) -> list[Jump]:
     lost = (np.isnan(all_along.length) & ~np.isnan(all_along.q).any(axis=1, keepdims=True)).sum(axis=0)
     for m in np.flatnonzero(lost):
         warnings.warn(
-            f"{model.muscle_names[m]}: no path at rest was found at {lost[m]} of {SAMPLES} poses along {coordinate}, where jumps "
+            f"{model.names.paths[m]}: no path at rest was found at {lost[m]} of {SAMPLES} poses along {coordinate}, where jumps "
             "cannot be seen",
             stacklevel=2,
         )
@@ -103,7 +103,7 @@ def length_jumps(model: Model, coordinate: str) -> list[Jump]:
         size = _unexplained(a, b)
         found += [
             Jump(name, coordinate, float(a.value + b.value) / 2, float(size[m]), _cause(model, m, a, b))
-            for m, name in enumerate(model.muscle_names)
+            for m, name in enumerate(model.names.paths)
             if abs(size[m]) > JUMP
         ]
     return found
@@ -115,11 +115,11 @@ def _samples(model: Model, rest: Float[Array, " c"], column: Int[Array, ""], val
         def length(value: Float[Array, ""]) -> tuple[Float[Array, " m"], tuple]:
             q, possible = pose_along(model, rest, column, value)
             here = pose(model, q)
-            known = jnp.ones(len(model.muscle_names))
+            known = jnp.ones(len(model.names.paths))
             lengths, added, order = straight_lengths(model, here, q), jnp.zeros(0), None
             if len(model.wraps.surface):
                 added, order = detours(model.wraps, scene(model, here, q))
-                owner = np.eye(len(model.muscle_names))[model.wraps.muscle]
+                owner = np.eye(len(model.names.paths))[model.wraps.muscle]
                 lengths = lengths + added @ owner
                 lost = jnp.where(order.engaged & ~order.converged, 1.0, 0.0) @ owner
                 known = jnp.where(lost > 0, jnp.nan, known)
@@ -152,7 +152,7 @@ def _both(a: Sample, b: Sample) -> Sample:
 def _cause(model: Model, m: int, a: Sample, b: Sample) -> str:
     """What differs between two poses next to each other, for one muscle."""
     paths, wraps, description = model.paths, model.wraps, model.source.description
-    points = [point.name for muscle in description.muscles for point in muscle.path.points]
+    points = [point.name for muscle in description.paths() for point in muscle.path.points]
     switched = [k for k in np.flatnonzero(a.on != b.on) if paths.point_muscle[paths.conditional[k]] == m]
     if switched:
         states = (f"{points[paths.conditional[k]]} switches {'on' if b.on[k] else 'off'}" for k in switched)

@@ -9,7 +9,7 @@ from jaxtyping import Array, Float
 from ..dynamics.kinematics import Pose, speed_to_rate
 from ..model.model import Model
 from .chains import Order, contacts
-from .detours import detour_gradient, detours
+from .detours import added_length, detour_gradient, detours
 from .path import moving_work, straight_gradient, straight_lengths
 from .scene import scene
 
@@ -26,21 +26,30 @@ def path_lengths(model: Model, at: Pose, q: Float[Array, " c"]) -> Float[Array, 
 def length_gradient(model: Model, at: Pose, q: Float[Array, " c"]) -> Float[Array, "m c"]:
     """Rate of each path's length per unit speed [m, or 1 for translations]: the work of its lines. Moving points do their own
     work: their displacement in the frame counts as well as the frame's motion."""
+    return lengths_and_gradient(model, at, q)[1]
+
+
+def lengths_and_gradient(
+    model: Model, at: Pose, q: Float[Array, " c"]
+) -> tuple[Float[Array, " m"], Float[Array, "m c"]]:
+    """`path_lengths` and `length_gradient`, with the surfaces that are touched looked for once."""
+    length = straight_lengths(model, at, q)
     gradient, pull = straight_gradient(model, at, q)
-    known = jnp.ones(len(model.muscle_names))
+    known = jnp.ones(len(model.names.paths))
     if len(model.wraps.surface):
         it = scene(model, at, q)
         touching = contacts(model.wraps, it)
         added, more_pull = detour_gradient(model, at, it, touching)
         gradient, pull, known = gradient + added, pull + more_pull, _known(model, touching.order)
+        length = (length + added_length(model.wraps, it, touching) @ _owner(model)) * known
     if len(model.paths.moving):
         gradient = gradient + moving_work(model, at, q, pull) @ speed_to_rate(model, q)
-    return gradient * jnp.where(model.paths.reach > 0, known[:, None], 1.0)
+    return length, gradient * jnp.where(model.paths.reach > 0, known[:, None], 1.0)
 
 
 def _owner(model: Model) -> np.ndarray:
     """[k, m] 1 where the slot is the muscle's."""
-    return np.eye(len(model.muscle_names))[model.wraps.muscle]
+    return np.eye(len(model.names.paths))[model.wraps.muscle]
 
 
 def _known(model: Model, order: Order) -> Float[Array, " m"]:

@@ -91,7 +91,7 @@ def switched_on(model: Model, q: Float[Array, " c"], switch: np.ndarray) -> Bool
 
 def muscle_of_stretch(model: Model) -> np.ndarray:
     """[s, m] 1 where the stretch belongs to the muscle."""
-    return np.eye(len(model.muscle_names))[model.paths.point_muscle[model.paths.stretches[:, 0]]]
+    return np.eye(len(model.names.paths))[model.paths.point_muscle[model.paths.stretches[:, 0]]]
 
 
 def straight_lengths(model: Model, at: Pose, q: Float[Array, " c"]) -> Float[Array, " m"]:
@@ -99,7 +99,7 @@ def straight_lengths(model: Model, at: Pose, q: Float[Array, " c"]) -> Float[Arr
     between = lines(model, at, q)
     near, far = model.paths.rigid.T
     rigid = norm(model.path.location[:, far] - model.path.location[:, near])
-    owner = np.eye(len(model.muscle_names))[model.paths.point_muscle[near]]
+    owner = np.eye(len(model.names.paths))[model.paths.point_muscle[near]]
     return (between.length * between.weight) @ muscle_of_stretch(model) + rigid @ owner
 
 
@@ -132,5 +132,5 @@ def moving_work(model: Model, at: Pose, q: Float[Array, " c"], pull: Float[Array
     )
     rates = local.ravel() * slope
     owner = np.repeat(paths.point_muscle[paths.moving], 3)
-    to_muscle, to_coordinate = np.eye(len(model.muscle_names))[owner], np.eye(len(model.coordinate_names))[arguments]
+    to_muscle, to_coordinate = np.eye(len(model.names.paths))[owner], np.eye(len(model.coordinate_names))[arguments]
     return (jnp.asarray(to_muscle).T * rates) @ to_coordinate

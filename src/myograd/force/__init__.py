@@ -1,0 +1,1 @@
+"""Forces other than muscles, and what all forces together do to the motion."""

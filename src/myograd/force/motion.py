@@ -1,0 +1,149 @@
+"""What all forces of a model together do: generalised forces, and the rate of change of its whole state.
+
+    M(q) udot + b(q, u) + G^T lambda = tau_coordinates - (dL/dq)^T T + J^T w
+T are the tensions of muscles and other forces along paths, w the wrenches of springs, bushings and contact on bodies. The
+rest of the state are activations and fibre lengths of the muscles.
+"""
+
+from __future__ import annotations
+
+import equinox as eqx
+import jax.numpy as jnp
+import numpy as np
+from jaxtyping import Array, Float
+
+from ..dynamics.entry import SHAPES, entry, need_constraints
+from ..dynamics.forward import Dynamics, by_elimination
+from ..dynamics.inverse import generalized_force
+from ..dynamics.kinematics import Motion, Pose, coordinate_rates, motion, pose
+from ..dynamics.wrenches import on_links
+from ..errors import UnreadError
+from ..model.model import Model
+from ..muscle.contraction import activation_rates, fiber_equilibrium, in_range, muscle_states
+from ..muscle.length import lengths_and_gradient
+from ..muscle.state import MuscleState
+from .contact import hunt_crossley, smooth_contacts
+from .coordinates import coordinate_forces
+from .frames import bushings, point_springs
+from .paths import path_tensions
+
+SHAPES["controls"] = ("control_names",)
+Vector = Float[Array, " c"]
+
+
+class State(eqx.Module):
+    """Everything that changes as a model moves. Its rate of change has the same form."""
+
+    q: Float[Array, " c"]
+    u: Float[Array, " c"]
+    activation: Float[Array, " m"]
+    """not used where activation follows the control at once"""
+    fiber_length: Float[Array, " m"]
+    """[m]; not used where the tendon is rigid"""
+    time: Float[Array, ""] | float = 0.0
+    """[s]; matters to prescribed coordinates only"""
+
+
+class _Forces(eqx.Module):
+    """Forces at one state, and what they were worked out from."""
+
+    at: Pose
+    moving: Motion
+    muscles: MuscleState
+    activation: Float[Array, " m"]
+    tau: Vector
+
+
+def need_forces(model: Model, function: str, accept: tuple[str, ...]) -> None:
+    """Raise unless every force that is not computed is accepted by name."""
+    missing = [part for part in model.names.unread if part.severity == "force" and part.name not in accept]
+    if missing:
+        first = missing[0]
+        raise UnreadError(
+            f"{function} of {model.names.model!r} depends on {len(missing)} force(s) that are not computed, first {first.kind} "
+            f"{first.name!r} (line {first.line}): {first.reason}. To do without, pass accept=({first.name!r},)"
+        )
+
+
+def _forces(model: Model, state: State, controls: Float[Array, " k"]) -> _Forces:
+    q, u, parts, kinds = state.q, state.u, model.force_parts, model.muscle_kinds
+    m = len(model.muscle_names)
+    at = pose(model, q)
+    moving = motion(model, q, u, at)
+    length, gradient = lengths_and_gradient(model, at, q)
+    speed = gradient @ u
+    excitation = controls[parts.muscle_control]
+    activation = jnp.where(np.array(kinds.immediate_activation, bool), excitation, state.activation)
+    muscles = muscle_states(model, length[:m], speed[:m], activation, state.fiber_length)
+    acts = parts.muscle_on & np.array([not problem for problem in kinds.problem], bool)
+    tension = path_tensions(model, length, speed, controls)
+    tension = tension.at[:m].add(jnp.where(acts, muscles.tendon_force, 0.0)) if m else tension
+    pulled = np.array([*acts, *[True] * (len(model.names.paths) - m)], bool)
+    tau = coordinate_forces(model, q, u, controls) - jnp.where(pulled, tension, 0.0) @ jnp.where(
+        pulled[:, None], gradient, 0.0
+    )
+    wrenches = jnp.zeros((6, len(model.tree.inboard)))
+    if len(parts.spring_link):
+        wrenches = wrenches + point_springs(model, at)
+    if len(parts.bushing_link):
+        wrenches = wrenches + bushings(model, at, moving)
+    if len(parts.pairs):
+        wrenches = wrenches + hunt_crossley(model, at, moving)
+    if len(parts.smooth_surface):
+        wrenches = wrenches + smooth_contacts(model, at, moving)
+    if len(parts.spring_link) + len(parts.bushing_link) + len(parts.pairs) + len(parts.smooth_surface):
+        tau = tau + generalized_force(model, at, wrenches)
+    return _Forces(at, moving, muscles, activation, tau)
+
+
+@in_range
+@entry
+def applied_forces(model: Model, state: State, controls: Float[Array, " k"], accept: tuple[str, ...] = ()) -> Vector:
+    """Generalised forces of all muscles, actuators, springs, limits and contacts [N m, N]; gravity and constraints are not among
+    them. `controls`: one for each of `model.control_names`; excitations of muscles are held between 0 and 1."""
+    need_forces(model, "applied_forces", accept)
+    return _forces(model, state, controls).tau
+
+
+@in_range
+@entry
+def state_derivative(
+    model: Model,
+    state: State,
+    controls: Float[Array, " k"],
+    wrenches: Float[Array, "bodies 6"] | None = None,
+    accept: tuple[str, ...] = (),
+) -> State:
+    """Rate of change of the state under all forces: `q` holds qdot, `u` holds udot, and so on.
+
+    `controls`: see `applied_forces`. `wrenches`: external moment [N m], then force at the body origin [N], on each body, in
+    ground (see `external_wrenches`).
+    """
+    need_constraints(model, "state_derivative", accept)
+    need_forces(model, "state_derivative", accept)
+    it = _forces(model, state, controls)
+    tau = it.tau
+    if wrenches is not None:
+        tau = tau + generalized_force(model, it.at, on_links(model, it.at, wrenches))
+    udot = by_elimination(Dynamics(model, state.q, state.u, it.at, it.moving, state.time), tau)
+    excitation = controls[model.force_parts.muscle_control]
+    return State(
+        q=coordinate_rates(model, state.q, state.u),
+        u=udot,
+        activation=activation_rates(model, it.activation, excitation),
+        fiber_length=it.muscles.fiber_velocity,
+        time=jnp.ones(()),
+    )
+
+
+@in_range
+@entry
+def equilibrium_state(
+    model: Model, q: Vector, u: Vector, activation: Float[Array, " m"], accept: tuple[str, ...] = ()
+) -> State:
+    """The state with muscles in equilibrium (`muscle_equilibrium`): where a simulation may start."""
+    need_forces(model, "equilibrium_state", accept)
+    m = len(model.muscle_names)
+    length, gradient = lengths_and_gradient(model, pose(model, q), q)
+    fiber_length = fiber_equilibrium(model, length[:m], (gradient @ u)[:m], activation)
+    return State(q, u, activation, fiber_length, jnp.zeros(()))

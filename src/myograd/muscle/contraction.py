@@ -1,0 +1,299 @@
+"""The muscles of a model, whatever their classes: forces, fibre velocities, equilibrium, and activation.
+
+Muscles of one class and variant are computed together; results are in the order of `model.muscle_names`. The functions that
+take path lengths and speeds are the physics; those that take q and u find these first.
+"""
+
+from __future__ import annotations
+
+import functools
+import warnings
+from collections.abc import Callable
+from types import ModuleType
+from typing import Any, NamedTuple, TypeVar
+
+import jax
+import jax.numpy as jnp
+import numpy as np
+from jax.core import Tracer
+from jaxtyping import Array, Float
+
+from ..dynamics.entry import SHAPES, entry
+from ..dynamics.kinematics import pose
+from ..errors import ModelError
+from ..model.model import Model, MuscleValues
+from ..model.muscle_kinds import MuscleKinds
+from ..model.muscle_properties import DE_GROOTE_FREGLY, MILLARD, RIGID, SCHUTTE, THELEN
+from . import degroote_fregly, millard, rigid_tendon, schutte, thelen
+from .activation import activation_rate, smoothed_activation_rate
+from .api import muscle_rows, need_paths
+from .length import lengths_and_gradient
+from .state import MuscleState, Vector
+
+CLASSES: dict[str, ModuleType] = {
+    MILLARD: millard,
+    THELEN: thelen,
+    DE_GROOTE_FREGLY: degroote_fregly,
+    SCHUTTE: schutte,
+    RIGID: rigid_tendon,
+}
+SHAPES.update(dict.fromkeys(("activation", "excitation", "fiber_length", "fiber_velocity"), ("muscle_names",)))
+F = TypeVar("F", bound=Callable[..., Any])
+
+
+class ActivationWarning(UserWarning):
+    """An activation or excitation outside 0 to 1 was brought back to the nearer of the two."""
+
+
+# Groups ------------------------------------------------------------------------------------------------------
+
+
+class Group(NamedTuple):
+    """Muscles of one class and variant."""
+
+    of: ModuleType
+    shape: Any
+    muscles: np.ndarray
+
+
+class Groups(NamedTuple):
+    groups: tuple[Group, ...]
+    order: np.ndarray | None  # puts the groups' results in the order of the model; None if they are
+    missing: int  # muscles of classes that are not computed come last, as NaN
+
+
+@functools.lru_cache(maxsize=64)
+def grouped(kinds: MuscleKinds) -> Groups:
+    places: dict[tuple[str, str], list[int]] = {}
+    left_out: list[int] = []
+    for m, kind in enumerate(kinds.kind):
+        if kinds.problem[m]:
+            left_out.append(m)
+        else:
+            places.setdefault((kind, CLASSES[kind].variant(kinds, m)), []).append(m)
+    groups = tuple(
+        Group(CLASSES[kind], _shape(kinds, kind, muscles), np.array(muscles)) for (kind, _), muscles in places.items()
+    )
+    sequence = [m for muscles in places.values() for m in muscles] + left_out
+    order = np.argsort(sequence)
+    return Groups(groups, None if sequence == sorted(sequence) else order, len(left_out))
+
+
+def _shape(kinds: MuscleKinds, kind: str, muscles: list[int]) -> Any:
+    try:
+        return CLASSES[kind].shape(kinds, muscles)
+    except ModelError:
+        for m in muscles:  # which one is it?
+            try:
+                CLASSES[kind].shape(kinds, [m])
+            except ModelError as error:
+                raise ModelError(f"{kind} {kinds.name[m]!r}: {error}") from None
+        raise
+
+
+def _each(model: Model, compute: Callable[..., Any], *columns: Vector) -> Any:
+    """`compute(group, its parameters, its entries of columns)` for all groups, put together again."""
+    made = grouped(model.muscle_kinds)
+    whole = len(made.groups) == 1 and not made.missing
+
+    def part(column: Array, group: Group) -> Array:
+        return column if whole else column[group.muscles]
+
+    results = [
+        compute(group, jax.tree.map(lambda x, g=group: part(x, g), model.muscles), *(part(x, group) for x in columns))
+        for group in made.groups
+    ]
+    if whole:
+        return results[0]
+    blank = jnp.full(made.missing, jnp.nan)
+    if not results:
+        results = [compute_nothing(compute)]
+
+    def join(*parts: Array) -> Array:
+        everything = jnp.concatenate([*parts, blank])
+        return everything if made.order is None else everything[made.order]
+
+    return jax.tree.map(join, *results)
+
+
+def compute_nothing(compute: Callable[..., Any]) -> Any:
+    """The result of a model without muscles that can be computed."""
+    empty = jnp.zeros(0)
+    return MuscleState(*[empty] * len(MuscleState._fields)) if compute is _group_dynamics else empty
+
+
+def _group_dynamics(group: Group, p: MuscleValues, *columns: Vector) -> MuscleState:
+    return group.of.dynamics(p, group.shape, *columns)
+
+
+# From path lengths and speeds --------------------------------------------------------------------------------
+
+
+def muscle_states(model: Model, length: Vector, speed: Vector, activation: Vector, fiber_length: Vector) -> MuscleState:
+    """What every muscle does, from its path's length [m] and speed [m/s], its activation and fibre length [m]."""
+    return _each(model, _group_dynamics, length, speed, jnp.clip(activation, 0.0, 1.0), fiber_length)
+
+
+def fiber_equilibrium(model: Model, length: Vector, speed: Vector, activation: Vector) -> Vector:
+    """Fibre lengths [m] at which fibres and tendons balance, each class by its own convention."""
+    return _each(
+        model,
+        lambda group, p, *columns: group.of.equilibrium(p, group.shape, *columns),
+        length,
+        speed,
+        jnp.clip(activation, 0.0, 1.0),
+    )
+
+
+def force_balance(
+    model: Model, length: Vector, activation: Vector, fiber_length: Vector, fiber_velocity: Vector
+) -> Vector:
+    """Fibre force along the tendon less tendon force [N]; zero for rigid tendons."""
+    normalised = _each(
+        model,
+        lambda group, p, *columns: _group_balance(group, p, *columns),
+        length,
+        jnp.clip(activation, 0.0, 1.0),
+        fiber_length,
+        fiber_velocity,
+    )
+    return model.muscles.max_isometric_force * normalised
+
+
+def _group_balance(group: Group, p: MuscleValues, *columns: Vector) -> Vector:
+    if getattr(group.shape, "variant", "") == "rigid":
+        return jnp.zeros_like(columns[0])
+    return group.of.force_balance(p, group.shape, *columns)
+
+
+# From coordinates and speeds ---------------------------------------------------------------------------------
+
+
+def _need_contraction(model: Model, function: str, accept: tuple[str, ...]) -> None:
+    """Raise unless every muscle whose contraction cannot be computed is accepted by name."""
+    for name, problem in zip(model.muscle_names, model.muscle_kinds.problem, strict=True):
+        if problem and name not in accept:
+            raise ModelError(f"{function} of {model.names.model!r}: muscle {name!r}: {problem}")
+
+
+def in_range(function: F) -> F:
+    """Bring activation and excitation into 0 to 1, and say so; compiled code does it silently."""
+
+    @functools.wraps(function)
+    def call(model: Model, *args: Any, **kwargs: Any) -> Any:
+        names = function.__wrapped__.__code__.co_varnames  # type: ignore[attr-defined]
+        given = dict(zip(names[1:], args, strict=False)) | kwargs
+        if "state" in given and "controls" in given:
+            given["activation"] = getattr(given["state"], "activation", None)
+            given["excitation"] = _excitations(model, given["controls"])
+        for name in ("activation", "excitation"):
+            value = given.get(name)
+            if value is None or isinstance(value, Tracer):
+                continue
+            numbers = np.asarray(value)
+            if numbers.shape == (len(model.muscle_names),) and np.issubdtype(numbers.dtype, np.number):
+                outside = np.flatnonzero((numbers < 0) | (numbers > 1))
+                if len(outside):
+                    first = outside[0]
+                    warnings.warn(
+                        f"{function.__name__}: {name} of {model.muscle_names[first]!r} is {numbers[first]:g}; it counts as "
+                        f"{np.clip(numbers[first], 0, 1):g} ({len(outside)} muscle(s) outside 0 to 1)",
+                        ActivationWarning,
+                        stacklevel=2,
+                    )
+        return function(model, *args, **kwargs)
+
+    return call  # type: ignore[return-value]
+
+
+def _excitations(model: Model, controls: Any) -> Any:
+    """Of the controls, those of muscles; None if they are not known yet, or not what they should be."""
+    if isinstance(controls, Tracer) or np.shape(controls) != (len(model.control_names),):
+        return None
+    return np.asarray(controls)[model.force_parts.muscle_control]
+
+
+def _path(model: Model, q: Array, u: Array, function: str, accept: tuple[str, ...]) -> tuple[Vector, Vector]:
+    """Lengths and speeds of the muscles' paths."""
+    need_paths(model, function, accept)
+    length, gradient = lengths_and_gradient(model, pose(model, q), q)
+    return muscle_rows(model, length), muscle_rows(model, gradient @ u)
+
+
+@in_range
+@entry
+def muscle_dynamics(
+    model: Model,
+    q: Float[Array, " c"],
+    u: Float[Array, " c"],
+    activation: Vector,
+    fiber_length: Vector,
+    accept: tuple[str, ...] = (),
+) -> MuscleState:
+    """What every muscle does: `tendon_force`, `fiber_velocity`, and all their parts by name (see `MuscleState`).
+
+    `fiber_length` [m] is not used where the tendon is rigid. Fibres shorter than the class allows are computed, and reported,
+    at its limit; activation is held between the class's minimum and 1.
+    """
+    _need_contraction(model, "muscle_dynamics", accept)
+    return muscle_states(model, *_path(model, q, u, "muscle_dynamics", accept), activation, fiber_length)
+
+
+@in_range
+@entry
+def muscle_equilibrium(
+    model: Model, q: Float[Array, " c"], u: Float[Array, " c"], activation: Vector, accept: tuple[str, ...] = ()
+) -> Vector:
+    """Fibre lengths [m] at which fibres and tendons balance.
+
+    By each class's own convention, as OpenSim's: Millard and Schutte fibres are at rest, Thelen's share the path's speed with
+    the tendon by their stiffness, De Groote and Fregly's take all of it. Where the tendon is rigid, the path decides.
+    Derivatives are those of the equation that is solved.
+    """
+    _need_contraction(model, "muscle_equilibrium", accept)
+    return fiber_equilibrium(model, *_path(model, q, u, "muscle_equilibrium", accept), activation)
+
+
+@in_range
+@entry
+def muscle_force_balance(
+    model: Model,
+    q: Float[Array, " c"],
+    activation: Vector,
+    fiber_length: Vector,
+    fiber_velocity: Vector,
+    accept: tuple[str, ...] = (),
+) -> Vector:
+    """Fibre force along the tendon less tendon force [N], for any fibre velocity [m/s]: the implicit form of contraction
+    dynamics, for solvers that treat the fibre velocity as unknown. Zero for rigid tendons."""
+    _need_contraction(model, "muscle_force_balance", accept)
+    length, _ = _path(model, q, jnp.zeros_like(q), "muscle_force_balance", accept)
+    return force_balance(model, length, activation, fiber_length, fiber_velocity)
+
+
+@in_range
+@entry
+def activation_derivative(model: Model, activation: Vector, excitation: Vector) -> Vector:
+    """da/dt [1/s] of every muscle, by its class; zero where activation is the excitation itself."""
+    return activation_rates(model, activation, excitation)
+
+
+def activation_rates(model: Model, activation: Vector, excitation: Vector) -> Vector:
+    kinds = model.muscle_kinds
+    immediate = np.array(kinds.immediate_activation, bool)
+    rate = _each(model, _group_rate, jnp.clip(activation, 0.0, 1.0), jnp.clip(excitation, 0.0, 1.0))
+    return jnp.where(immediate, 0.0, rate)
+
+
+def _group_rate(group: Group, p: MuscleValues, activation: Vector, excitation: Vector) -> Vector:
+    shape = group.shape
+    times = p.activation_time_constant, p.deactivation_time_constant
+    if group.of is degroote_fregly:
+        return smoothed_activation_rate(excitation, activation, *times, shape.smoothing)
+    if group.of is schutte:
+        rising = excitation >= activation
+        gain = jnp.where(rising, shape.activation1 * excitation, 0.0) + shape.activation2
+        return (excitation - activation) * gain / shape.time_scale
+    if group.of is rigid_tendon:
+        return jnp.zeros_like(activation)
+    return activation_rate(excitation, jnp.clip(activation, shape.minimum_activation, 1.0), *times)

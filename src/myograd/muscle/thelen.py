@@ -1,0 +1,370 @@
+"""Thelen2003Muscle: Thelen (2003), "Adjustment of muscle mechanics model parameters", as OpenSim 4.6 computes it.
+
+    f_T(l_T) = (F + f_PE(l)) cos(phi),   v = s (F - a f_L) / b(F, a f_L),   s = 0.25 + 0.75 a          (Eqs. 6-7)
+
+with F the active force, normalised. All curves are closed formulas; the force-velocity relation is continued along straight
+lines below F = 0 and above a fraction of the largest eccentric force.
+"""
+
+from __future__ import annotations
+
+import functools
+from collections.abc import Sequence
+from typing import NamedTuple
+
+import jax
+import jax.numpy as jnp
+import numpy as np
+from jax import lax
+from jaxtyping import Array
+
+from ..geometry.spatial import settled
+from ..model.model import MuscleValues
+from ..model.muscle_kinds import MuscleKinds
+from .equilibrium import bracketed_root
+from .state import TINY, Fiber, MuscleState, Vector, muscle_state, pennate
+
+TOE_FORCE, TOE_SHAPE = 0.33, 3.0
+# Strain at the end of the toe and slope beyond it, such that toe and line meet with one slope (per strain at unit force).
+TOE_STRAIN = 99 * np.exp(3) / (166 * np.exp(3) - 67)
+LINE_SLOPE = 0.67 / (1 - TOE_STRAIN)
+TOLERANCE, ROUNDS = 1e-8, 20  # of OpenSim's equilibrium
+MOST_STEPS = ROUNDS * 30  # a step is halved up to 27 times
+LEAST_ACTIVE = 1e-12  # what a f_L counts as at least: finite velocities at any length
+
+
+class ThelenShape(NamedTuple):
+    """What is not identified. NumPy, one number per muscle."""
+
+    minimum_activation: np.ndarray
+    steepest: np.ndarray  # sine of the maximum pennation
+    active_shape: np.ndarray
+    passive_strain: np.ndarray
+    passive_shape: np.ndarray
+    curvature: np.ndarray  # Af
+    eccentric: np.ndarray  # Flen: largest force in lengthening
+    straight_from: np.ndarray  # fraction of it beyond which the force-velocity relation is a straight line
+
+
+def variant(kinds: MuscleKinds, muscle: int) -> str:
+    """OpenSim ignores ignore_tendon_compliance for this class."""
+    return "elastic"
+
+
+def shape(kinds: MuscleKinds, muscles: Sequence[int]) -> ThelenShape:
+    numbers = [dict(kinds.numbers[m]) for m in muscles]
+
+    def column(name: str) -> np.ndarray:
+        return np.array([n[name] for n in numbers])
+
+    return ThelenShape(
+        column("minimum_activation"),
+        np.sin(column("maximum_pennation_angle")),
+        column("KshapeActive"),
+        column("FmaxMuscleStrain"),
+        column("KshapePassive"),
+        column("Af"),
+        column("Flen"),
+        column("fv_linear_extrap_threshold"),
+    )
+
+
+def active_multiplier(of: ThelenShape, norm_length: Vector) -> Vector:
+    """f_L (Eq. 4)."""
+    return jnp.exp(-((norm_length - 1) ** 2) / of.active_shape)
+
+
+def passive_multiplier(of: ThelenShape, norm_length: Vector) -> Vector:
+    """f_PE (Eq. 3), zero below the optimal length."""
+    stretch = jnp.maximum(norm_length - 1, 0.0)
+    return jnp.expm1(of.passive_shape * stretch / of.passive_strain) / np.expm1(of.passive_shape)
+
+
+def tendon_multiplier(p: MuscleValues, norm_tendon_length: Vector) -> Vector:
+    """f_T (Eq. 5): an exponential toe, then a line."""
+    x = (norm_tendon_length - 1) / p.tendon_strain_at_one_norm_force
+    toe = TOE_FORCE / np.expm1(TOE_SHAPE) * jnp.expm1(TOE_SHAPE / TOE_STRAIN * jnp.clip(x, 0.0, TOE_STRAIN))
+    return toe + LINE_SLOPE * jnp.maximum(x - TOE_STRAIN, 0.0)
+
+
+def _speed_scale(a: Vector) -> Vector:
+    return 0.25 + 0.75 * a
+
+
+def velocity(of: ThelenShape, a: Vector, fal: Vector, active: Vector) -> Vector:
+    """Normalised fibre velocity at which the active force is `active` (Eqs. 6-7)."""
+    full = jnp.maximum(a * fal, LEAST_ACTIVE)
+    scale = _speed_scale(a)
+    steep = (2 + 2 / of.curvature) / (of.eccentric - 1)
+    last = of.straight_from * of.eccentric * full
+    # Shortening: straight below zero force, where b is `full`.
+    held = jnp.clip(active, 0.0, full)
+    shortening = scale * (held - full) / (full + held / of.curvature)
+    shortening = shortening + jnp.minimum(active, 0.0) * scale * (1 + 1 / of.curvature) / full
+    # Lengthening: straight above `last`.
+    held = jnp.clip(active, full, last)
+    b = steep * (of.eccentric * full - held)
+    lengthening = scale * (held - full) / b
+    slope = scale / b + scale * (held - full) / b**2 * steep
+    lengthening = lengthening + jnp.maximum(active - last, 0.0) * slope
+    return jnp.where(active <= full, shortening, lengthening)
+
+
+def force_velocity(of: ThelenShape, a: Vector, norm_velocity: Vector) -> Vector:
+    """f_V: the inverse of `velocity`, as a multiple of a f_L, and not below zero."""
+    scale, v = _speed_scale(a), norm_velocity
+    steep = (2 + 2 / of.curvature) / (of.eccentric - 1)
+    slow, fast = jnp.clip(v, -scale, 0.0), jnp.maximum(v, 0.0)
+    shortening = (slow + scale) / (scale - slow / of.curvature)
+    last = of.straight_from * of.eccentric
+    b = steep * (of.eccentric - last)
+    v_last = scale * (last - 1) / b
+    held = jnp.minimum(fast, v_last)
+    lengthening = (scale + held * steep * of.eccentric) / (scale + held * steep)
+    slope = scale / b + scale * (last - 1) / b**2 * steep
+    lengthening = lengthening + (fast - held) / slope
+    return jnp.where(v <= 0, shortening, lengthening)
+
+
+def _width(p: MuscleValues) -> Vector:
+    return p.optimal_fiber_length * jnp.sin(p.pennation_angle)
+
+
+def shortest_fiber(p: MuscleValues, of: ThelenShape) -> Vector:
+    """The steepest fibre: zero where fibres are parallel to the tendon."""
+    return _width(p) / of.steepest
+
+
+def _fiber(p: MuscleValues, of: ThelenShape, length: Vector) -> Fiber:
+    return pennate(_width(p), length, of.steepest)
+
+
+def dynamics(
+    p: MuscleValues, of: ThelenShape, length: Vector, speed: Vector, activation: Vector, fiber_length: Vector
+) -> MuscleState:
+    """State of muscles with the path's length; its speed does not matter to a muscle whose fibre length is given."""
+    a = jnp.clip(activation, of.minimum_activation, 1.0)
+    shortest = shortest_fiber(p, of)
+    fiber = _fiber(p, of, jnp.maximum(fiber_length, shortest))
+    tendon_length = length - fiber.along_tendon
+    norm_length = fiber.length / p.optimal_fiber_length
+    fal, fpl = active_multiplier(of, norm_length), passive_multiplier(of, norm_length)
+    ft = tendon_multiplier(p, tendon_length / p.tendon_slack_length)
+    active = ft / fiber.cos - fpl
+    v = velocity(of, a, fal, active)
+    clamped = (fiber_length <= shortest) & (v <= 0)
+    v = jnp.where(clamped, 0.0, v)
+    fv = jnp.where(clamped, 1.0, active / jnp.maximum(a * fal, LEAST_ACTIVE))
+    strength = p.max_isometric_force
+    active = jnp.where(clamped, 0.0, strength * active)
+    return muscle_state(
+        tendon_force=strength * ft,
+        fiber=fiber,
+        tendon_length=tendon_length,
+        tendon_slack_length=p.tendon_slack_length,
+        optimal_fiber_length=p.optimal_fiber_length,
+        fiber_velocity=v * p.max_contraction_velocity * p.optimal_fiber_length,
+        norm_fiber_velocity=v,
+        activation=a,
+        curves=(fal, fpl, fv),
+        active=active,
+        passive=strength * fpl,
+        total=jnp.where(clamped, 0.0, active + strength * fpl),
+    )
+
+
+# Equilibrium -------------------------------------------------------------------------------------------------
+
+Given = tuple[MuscleValues, Vector, Vector, Vector]  # parameters, path length and speed, activation
+
+
+def force_balance(
+    p: MuscleValues, of: ThelenShape, length: Vector, activation: Vector, fiber_length: Vector, fiber_velocity: Vector
+) -> Vector:
+    """Fibre force along the tendon less tendon force, normalised: the implicit form."""
+    a = jnp.clip(activation, of.minimum_activation, 1.0)
+    v = fiber_velocity / (p.max_contraction_velocity * p.optimal_fiber_length)
+    return linear(of, (p, length, v, a), fiber_length, force_velocity(of, a, v)).balance
+
+
+class Linear(NamedTuple):
+    """The balance at a fibre length and f_V, and its slopes, normalised by the maximum isometric force."""
+
+    balance: Vector
+    slope: Vector
+    """of the balance per fibre length, at constant f_V [1/m]"""
+    fiber: Vector
+    """stiffness of the fibre along the tendon [1/m]"""
+    tendon: Vector
+    """stiffness of the tendon [1/m]"""
+
+
+def linear(of: ThelenShape, given: Given, fiber_length: Vector, fv: Vector, pulling: bool = True) -> Linear:
+    """All at once, so that each exponential is worked out once. Not `pulling`: the slopes of a fibre without force, with
+    which OpenSim begins."""
+    p, length, _, a = given
+    fiber = _fiber(p, of, fiber_length)
+    x = fiber_length / p.optimal_fiber_length
+    fal = active_multiplier(of, x)
+    fal_slope = -2 * (x - 1) / of.active_shape * fal
+    growth = of.passive_shape / of.passive_strain
+    stretched = jnp.exp(growth * jnp.maximum(x - 1, 0.0))
+    fpl = (stretched - 1) / jnp.expm1(of.passive_shape)
+    fpl_slope = jnp.where(x > 1, growth * stretched / jnp.expm1(of.passive_shape), 0.0)
+    z = ((length - fiber.along_tendon) / p.tendon_slack_length - 1) / p.tendon_strain_at_one_norm_force
+    toe = jnp.exp(TOE_SHAPE / TOE_STRAIN * jnp.clip(z, 0.0, TOE_STRAIN))
+    scale = TOE_FORCE / np.expm1(TOE_SHAPE)
+    ft = scale * (toe - 1) + LINE_SLOPE * jnp.maximum(z - TOE_STRAIN, 0.0)
+    ft_slope = jnp.where(z > TOE_STRAIN, LINE_SLOPE, jnp.where(z > 0, scale * TOE_SHAPE / TOE_STRAIN * toe, 0.0))
+    tendon = ft_slope / (p.tendon_strain_at_one_norm_force * p.tendon_slack_length)
+    some_length = jnp.maximum(fiber_length, TINY)
+    upright = _width(p) / some_length
+    cos_slope = upright**2 / (some_length * jnp.sqrt(1 - upright**2))
+    force = a * fal * fv + fpl
+    along_tendon = (a * fv * fal_slope + fpl_slope) / p.optimal_fiber_length * fiber.cos
+    along_tendon = along_tendon + cos_slope * force if pulling else along_tendon
+    slope = along_tendon + tendon * (fiber.cos + fiber_length * cos_slope)
+    return Linear(force * fiber.cos - ft, slope, along_tendon * fiber.cos, tendon)
+
+
+def shared_force_velocity(of: ThelenShape, given: Given, fiber_length: Vector, at: Linear) -> Vector:
+    """f_V of a fibre that takes the share of the path's speed which its stiffness leaves to it: a taut tendon takes
+    K / (K + K_T), a slack one everything. This is how OpenSim starts this class where the path moves."""
+    p, _, speed, a = given
+    fiber = _fiber(p, of, fiber_length)
+    together = at.fiber + at.tendon
+    taut = (at.tendon > 0) & (jnp.abs(together) > TINY)
+    share = jnp.where(taut, at.tendon / jnp.where(taut, together, 1.0), 0.0)
+    v = share * speed * fiber.cos / (p.max_contraction_velocity * p.optimal_fiber_length)
+    return force_velocity(of, a, v)
+
+
+def equilibrium(p: MuscleValues, of: ThelenShape, length: Vector, speed: Vector, activation: Vector) -> Vector:
+    """Fibre length at which fibre and tendon balance while the path moves at its speed (see `shared_force_velocity`).
+
+    OpenSim's own iteration, stopped where it stops (at a balance within 1e-8), because what it leaves unsolved of the velocity
+    shows in the sixth digit. Where it would give up, the fibre length at rest, which always exists.
+    """
+    a = jnp.clip(activation, of.minimum_activation, 1.0)
+    given = (p, length, speed, a)
+    found, fv, converged = _opensim_iteration(of, lax.stop_gradient(given))
+    shortest = shortest_fiber(p, of)
+    low = lax.stop_gradient(shortest)
+    one = jnp.ones_like(low)
+    slack = jnp.maximum(jnp.hypot(_width(p), jnp.maximum(length - p.tendon_slack_length, 0.0)), low)
+    # Nothing to look for where the iteration has ended well.
+    least, most = jnp.where(converged, found, low), jnp.where(converged, found, slack)
+    at_rest = bracketed_root(lambda given, x: linear(of, given, x, one).balance, given, least, most, found)
+    at_bound = (~converged & (found <= low)) | (~converged & (at_rest <= low))
+    moving = jnp.where(converged, found, jnp.maximum(at_rest, low))
+    solved, _ = _with_derivatives(of, given, moving, jnp.where(converged, fv, one))
+    return jnp.where(at_bound, shortest, solved)
+
+
+class Search(NamedTuple):
+    """Where OpenSim's iteration is: one entry per muscle."""
+
+    fiber_length: Vector
+    balance: Vector
+    slope: Vector
+    fv: Vector
+    part: Vector  # of a Newton step that is tried next
+    rounds: Array
+    steps: Array
+
+
+def _opensim_iteration(of: ThelenShape, given: Given) -> tuple[Vector, Vector, Array]:
+    """Fibre length, f_V, and whether the balance came within 1e-8 in 20 rounds.
+
+    A round is a Newton step of the fibre length at constant f_V, halved until the balance improves, and then a new f_V.
+    """
+    p, length, *_ = given
+    shortest = shortest_fiber(p, of)
+    along = jnp.maximum(length - 1.01 * p.tendon_slack_length, 0.0)
+    start = jnp.maximum(jnp.hypot(_width(p), along), shortest)
+    # A parallel fibre without room starts at zero length; OpenSim divides by that, and leaves the fibre there. A tendon that
+    # even the shortest fibre leaves slack cannot balance any.
+    hopeless = (start <= 0) | (length - _fiber(p, of, shortest).along_tendon <= p.tendon_slack_length)
+    start = jnp.where(hopeless, shortest, start)
+    fv = jnp.ones_like(start)
+    fv = shared_force_velocity(of, given, start, linear(of, given, start, fv, pulling=False))
+    at = linear(of, given, start, fv)
+    none = jnp.zeros(start.shape, int)
+    search = Search(start, at.balance, at.slope, fv, jnp.ones_like(start), jnp.where(hopeless, ROUNDS, 0), none)
+    # Most muscles take a few steps, a few take many: those go on by themselves.
+    search = _go_on(of, given, search, 10)
+    for most, share in ((60, 8), (MOST_STEPS, 40)):
+        search = _go_on_with_some(of, given, search, most, max(2, len(shortest) // share))
+    return search.fiber_length, search.fv, (jnp.abs(search.balance) < TOLERANCE) & ~hopeless
+
+
+def _busy(search: Search, most: int) -> Array:
+    return (jnp.abs(search.balance) > TOLERANCE) & (search.rounds < ROUNDS) & (search.steps < most)
+
+
+def _go_on(of: ThelenShape, given: Given, search: Search, most: int) -> Search:
+    """Until every muscle is done or has taken as many steps."""
+    shortest = shortest_fiber(given[0], of)
+    nearly = np.sqrt(np.finfo(float).eps)
+
+    def step(now: Search) -> Search:
+        busy = _busy(now, most)
+        change = -now.part * now.balance / now.slope
+        stuck = ~(jnp.abs(change) > TINY)
+        moved = jnp.where(stuck, now.fiber_length - jnp.sign(change) * nearly, now.fiber_length + change)
+        tried = jnp.maximum(moved, shortest)
+        part = jnp.where(stuck, 0.0, now.part)
+        at = linear(of, given, tried, now.fv)
+        held = (tried == now.fiber_length) & (jnp.abs(change) > 1e-5)  # by its bound, and would be after every halving
+        better = busy & ((jnp.abs(at.balance) < jnp.abs(now.balance)) | (part <= nearly) | held)
+        fv = shared_force_velocity(of, given, tried, at)
+        # Settled: worked out anew for each use and rounded otherwise, one decision could become two that differ.
+        tried, part, at, fv, better = settled((tried, part, at, fv, better))
+        return Search(
+            jnp.where(better, tried, now.fiber_length),
+            jnp.where(better, at.balance, now.balance),
+            jnp.where(better, at.slope, now.slope),
+            jnp.where(better, fv, now.fv),
+            jnp.where(better, 1.0, part / 2),
+            now.rounds + better,
+            now.steps + busy,
+        )
+
+    return lax.while_loop(lambda now: jnp.any(_busy(now, most)), step, search)
+
+
+def _go_on_with_some(of: ThelenShape, given: Given, search: Search, most: int, count: int) -> Search:
+    """As above, `count` muscles at a time."""
+    if count >= len(search.fiber_length):
+        return _go_on(of, given, search, most)
+
+    def some(now: Search) -> Search:
+        which = lax.top_k(_busy(now, most).astype(jnp.float32), count)[1]
+        part_of, part_given, part = jax.tree.map(lambda x: jnp.asarray(x)[which], (of, given, now))
+        after = _go_on(part_of, part_given, part, most)
+        return jax.tree.map(lambda all_, few: all_.at[which].set(few), now, after)
+
+    return lax.while_loop(lambda now: jnp.any(_busy(now, most)), some, search)
+
+
+@functools.partial(jax.custom_jvp, nondiff_argnums=(0,))
+def _with_derivatives(of: ThelenShape, given: Given, fiber_length: Vector, fv: Vector) -> tuple[Vector, Vector]:
+    """Both unknowns, with the derivatives that their two equations imply (cf. `equilibrium.with_derivatives`)."""
+    return fiber_length, fv
+
+
+@_with_derivatives.defjvp
+def _implicit(of: ThelenShape, primals: tuple[Given, Vector, Vector], tangents: tuple[Given, Vector, Vector]):
+    def equations(given: Given, x: Vector, y: Vector) -> tuple[Vector, Vector]:
+        at = linear(of, given, x, y)
+        return at.balance, y - shared_force_velocity(of, given, x, at)
+
+    given = primals[0]
+    x, y = _with_derivatives(of, *primals)
+    one, zero = jnp.ones_like(x), jnp.zeros_like(x)
+    r, s = jax.jvp(lambda g: equations(g, x, y), (given,), (tangents[0],))[1]
+    rx, sx = jax.jvp(lambda x, y: equations(given, x, y), (x, y), (one, zero))[1]
+    ry, sy = jax.jvp(lambda x, y: equations(given, x, y), (x, y), (zero, one))[1]
+    determinant = rx * sy - ry * sx
+    determinant = jnp.where(determinant == 0, jnp.inf, determinant)
+    return (x, y), (-(r * sy - ry * s) / determinant, -(rx * s - r * sx) / determinant)

@@ -1,0 +1,206 @@
+"""The arm that ships: paper 000's coordinates, muscles and pattern of moment arms; published sizes; OpenSim's numbers."""
+
+from __future__ import annotations
+
+import jax
+import numpy as np
+import pytest
+
+import myograd as mg
+from computed import HASTE, loaded
+from live_opensim import coordinates, muscles
+from myograd.models import _arm, model_path
+
+SHOULDER, ELBOW = ("elevation_plane", "elevation", "axial_rotation"), ("elbow_flexion", "pronation")
+POSES = 24
+
+
+@pytest.fixture(scope="module")
+def model() -> mg.Model:
+    return loaded(model_path("arm"))
+
+
+@pytest.fixture(scope="module")
+def poses(model: mg.Model) -> np.ndarray:
+    """Over the middle nine tenths of the ranges."""
+    random = np.random.default_rng(2)
+    columns = [model.coordinate_names.index(name) for name in (*SHOULDER, *ELBOW)]
+    low, high = np.asarray(model.coordinates.range)[:, columns]
+    q = np.zeros((POSES, len(model.coordinate_names)))
+    q[:, columns] = low + (high - low) * random.uniform(0.05, 0.95, (POSES, len(columns)))
+    return np.asarray(jax.vmap(lambda x: mg.assemble(model, x))(q))
+
+
+@pytest.fixture(scope="module")
+def arms(model: mg.Model):
+    """Moment arms [m] by muscle and coordinate at poses given by their angles: `arms(elevation=[0.1, 0.2])`."""
+    program = jax.jit(jax.vmap(lambda q: mg.moment_arms(model, mg.assemble(model, q))), compiler_options=HASTE)
+
+    def at(muscle: str, coordinate: str, count: int = 32, **angles) -> np.ndarray:
+        q = np.zeros((count, len(model.coordinate_names)))
+        for name, values in angles.items():
+            q[:, model.coordinate_names.index(name)] = values
+        found = np.asarray(program(q))
+        return found[:, model.muscle_names.index(muscle), model.coordinate_names.index(coordinate)]
+
+    return at
+
+
+def test_coordinates_and_muscles_are_the_papers(model: mg.Model):
+    assert len(model.coordinate_names) == 16
+    assert set(model.independent_coordinates) == {*SHOULDER, *ELBOW}
+    assert len(model.constraints.row_names) == 11
+    assert model.muscle_names == (*_arm.SUPERFICIAL, *_arm.DEEP)
+    assert (len(_arm.SUPERFICIAL), len(_arm.DEEP)) == (11, 5)
+
+
+def test_mass_matrix_of_all_coordinates_is_regular(model: mg.Model, poses: np.ndarray):
+    M = np.asarray(jax.vmap(lambda q: mg.mass_matrix(model, q))(poses))
+    assert np.linalg.cond(M).max() < 1e5
+    G = np.asarray(jax.vmap(lambda q: mg.constraint_jacobian(model, q))(poses))
+    assert np.ptp(G, axis=0).max() == 0.0  # constant, as the paper has it
+    assert np.linalg.matrix_rank(G[0]) == 11
+
+
+def test_shoulder_angles_are_the_thorax_own(model: mg.Model):
+    """The humerus points where the three angles say, whatever the shoulder girdle does."""
+    for plane, elevation in ((0.0, 0.7), (np.pi / 2, 1.1), (0.6, 2.0)):
+        q = np.zeros(16)
+        q[[model.coordinate_names.index(name) for name in SHOULDER]] = plane, elevation, -0.4
+        R, _ = mg.body_poses(model, mg.assemble(model, q))
+        along = -np.asarray(R)[model.body_names.index("humerus"), :, 1]
+        expected = [np.sin(elevation) * np.sin(plane), -np.cos(elevation), np.sin(elevation) * np.cos(plane)]
+        np.testing.assert_allclose(along, expected, atol=1e-6)
+
+
+# Figure 2 of the paper: who crosses shoulder, elbow, forearm. (TRIlat and BRD act on the elbow only, says its text, biceps and
+# the long triceps on both.)
+CROSSES = {
+    **dict.fromkeys(("PECM1", "PECM2", "PECM3", "DELT1", "DELT2", "DELT3", "INFSP", "SUBSC"), (True, False, False)),
+    **dict.fromkeys(("BIClong", "BICshort"), (True, True, True)),
+    "TRIlong": (True, True, False),
+    **dict.fromkeys(("TRIlat", "TRImed", "BRA"), (False, True, False)),
+    "BRD": (False, True, True),
+    "PQ": (False, False, True),
+}
+
+
+def test_pattern_of_moment_arms(model: mg.Model, poses: np.ndarray):
+    found = np.asarray(jax.jit(jax.vmap(lambda q: mg.moment_arms(model, q)), compiler_options=HASTE)(poses))
+    for name, (shoulder, flexion, rotation) in CROSSES.items():
+        row = np.abs(found[:, model.muscle_names.index(name)]).max(axis=0)
+        for coordinate, crosses in zip(
+            (*SHOULDER, *ELBOW), (shoulder, shoulder, shoulder, flexion, rotation), strict=True
+        ):
+            size = row[model.coordinate_names.index(coordinate)]
+            assert (size > 2e-3) if crosses else (size < 1e-12), (name, coordinate, size)
+
+
+ELBOW_RANGE = np.linspace(0.3, 2.1, 32)
+
+
+@pytest.mark.parametrize(
+    ("muscle", "low", "high"),
+    [
+        ("BIClong", 0.036, 0.055),  # 4.7 cm on average: Murray, Buchanan, Delp 2000
+        ("BICshort", 0.036, 0.055),
+        ("BRD", 0.065, 0.090),  # 7.7 cm on average: Murray, Buchanan, Delp 2000
+        ("BRA", 0.020, 0.035),
+    ],
+)
+def test_peak_flexion_arms(arms, muscle: str, low: float, high: float):
+    assert low < arms(muscle, "elbow_flexion", elbow_flexion=ELBOW_RANGE).max() < high
+
+
+def test_triceps_arms(arms):
+    """MRI of 18 subjects: 1.74 (SD 0.13) cm at 110 degrees to 2.39 (0.14) cm at 30 degrees (Sugisaki et al. 2010)."""
+    for muscle in ("TRIlong", "TRIlat", "TRImed"):
+        found = -arms(muscle, "elbow_flexion", elbow_flexion=ELBOW_RANGE)
+        assert found.min() > 0.0174 - 2 * 0.0013 and found.max() < 0.0239 + 2 * 0.0014
+
+
+def test_rotator_cuff_turns_the_arm(arms):
+    """Peaks of the inferior parts: subscapularis 24 to 27 mm inwards, infraspinatus 23 to 28 mm outwards (Ackland and
+    Pandy 2011); means over the parts of a muscle are less."""
+    turn = np.linspace(-0.8, 0.8, 32)
+    for plane in (0.0, np.pi / 2):
+        inward = arms("SUBSC", "axial_rotation", axial_rotation=turn, elevation=0.3, elevation_plane=plane)
+        outward = -arms("INFSP", "axial_rotation", axial_rotation=turn, elevation=0.3, elevation_plane=plane)
+        for found in (inward, outward):
+            assert found.min() > 0 and 0.015 < found.max() < 0.028
+
+
+def test_deltoid_raises_and_pectoralis_lowers(arms):
+    """Elevators: middle and anterior deltoid in abduction, anterior in flexion; pectoralis major depresses in abduction and turns
+    inwards throughout (Ackland et al. 2008; Ackland and Pandy 2011)."""
+    up = np.linspace(0.5, 2.0, 32)
+    for muscle in ("DELT1", "DELT2"):
+        assert arms(muscle, "elevation", elevation=up).min() > 0.0
+        assert arms(muscle, "elevation", elevation=up).max() < 0.045
+        assert arms(muscle, "elevation", elevation=up[:20], elevation_plane=np.pi / 2, count=20).min() > 0
+    for muscle in ("PECM2", "PECM3"):
+        assert arms(muscle, "elevation", elevation=up[:24], count=24).max() < 0
+        assert arms(muscle, "axial_rotation", elevation=up).min() > 0
+    assert arms("DELT3", "elevation", elevation=np.linspace(0.3, 1.2, 32), elevation_plane=np.pi / 2).max() < 0
+
+
+def test_biceps_supinates_and_pronator_pronates(arms):
+    turn = np.linspace(-1.0, 1.0, 32)
+    assert arms("BIClong", "pronation", elbow_flexion=1.57, pronation=turn).max() < 0
+    assert arms("BIClong", "pronation", elbow_flexion=1.57, pronation=turn).min() > -0.02
+    assert arms("PQ", "pronation", pronation=turn).min() > 0
+    assert arms("PQ", "pronation", pronation=turn).max() < 0.015
+
+
+def test_fibres_work_near_their_optimum(model: mg.Model, poses: np.ndarray):
+    activation = np.full(16, 0.5)
+    u = np.zeros_like(poses)
+    found = jax.jit(jax.vmap(lambda q, u: mg.muscle_equilibrium(model, q, u, activation)), compiler_options=HASTE)(
+        poses, u
+    )
+    share = np.asarray(found) / np.asarray(model.muscles.optimal_fiber_length)
+    assert share.min() > 0.45 and share.max() < 1.6
+
+
+def test_same_numbers_in_opensim(opensim, model: mg.Model, poses: np.ndarray):
+    """Cylinders and spheres only: OpenSim's lengths are geodesics too; its pull over them is not quite their derivative."""
+    random = np.random.default_rng(4)
+    activation = 0.4
+    u = np.array([mg.project_speeds(model, q, random.normal(size=16)) for q in poses])
+
+    def ours(q, u):
+        given = np.full(16, activation)
+        fibers = mg.muscle_equilibrium(model, q, u, given)
+        state = mg.State(q, u, given, fibers)
+        tension = mg.muscle_dynamics(model, q, u, given, fibers).tendon_force
+        return mg.muscle_lengths(model, q), tension, mg.state_derivative(model, state, given).u
+
+    lengths, tensions, udot = jax.jit(jax.vmap(ours), compiler_options=HASTE)(poses, u)
+    peer = opensim.Model(str(model_path("arm")))
+    state = peer.initSystem()
+    found = []
+    for q, speed in zip(poses, u, strict=True):
+        for coordinate, value, rate in zip(coordinates(peer), q, speed, strict=True):
+            coordinate.setValue(state, float(value), False)
+            coordinate.setSpeedValue(state, float(rate))
+        peer.realizeVelocity(state)
+        controls = peer.updDefaultControls()
+        for i in range(controls.size()):
+            controls.set(i, activation)
+        peer.setControls(state, controls)
+        for muscle in muscles(peer):
+            muscle.setActivation(state, activation)
+            muscle.computeEquilibrium(state)
+        peer.realizeAcceleration(state)
+        found.append(
+            (
+                [muscle.getLength(state) for muscle in muscles(peer)],
+                [muscle.getActuation(state) for muscle in muscles(peer)],
+                [coordinate.getAccelerationValue(state) for coordinate in coordinates(peer)],
+            )
+        )
+    their_lengths, their_tensions, their_udot = (np.array(x) for x in zip(*found, strict=True))
+    assert np.abs(lengths - their_lengths).max() < 2e-6
+    assert (np.abs(tensions - their_tensions) / np.asarray(model.muscles.max_isometric_force)).max() < 1e-5
+    gap = np.abs(udot - their_udot).max(axis=1) / np.abs(their_udot).max(axis=1)
+    assert np.median(gap) < 1e-4 and gap.max() < 1e-3

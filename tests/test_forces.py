@@ -1,0 +1,173 @@
+"""Forces without a peer: derivatives, energy, action and reaction, and states that cannot be."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import equinox as eqx
+import jax
+import jax.numpy as jnp
+import numpy as np
+import pytest
+from jax.test_util import check_grads
+
+import myograd as mg
+from computed import loaded
+from force_bench import COORDINATES, FORCES, bench
+from muscle_bench import bench as muscle_bench
+from myograd.dynamics.kinematics import motion, pose
+from myograd.force.contact import hunt_crossley, smooth_contacts
+from myograd.force.frames import bushings, point_springs
+from myograd.models import model_path
+from myograd.muscle.contraction import ActivationWarning
+
+NONE = np.zeros(0)
+
+
+def some_state(seed: int = 5) -> tuple[np.ndarray, np.ndarray]:
+    random = np.random.default_rng(seed)
+    q = random.uniform(-0.5, 0.5, len(COORDINATES))
+    q[3:6] *= 0.3
+    return q, random.normal(size=len(COORDINATES))
+
+
+@pytest.mark.parametrize("case", [case for case in FORCES if case != "switched off"])
+def test_derivatives(case: str):
+    """With respect to state, controls and all values of the forces, in both modes."""
+    model = mg.compile_model(bench(case))
+    q, u = some_state()
+    controls = np.full(len(model.control_names), 0.4)
+    values, rest = eqx.partition(model.forces, eqx.is_inexact_array)
+
+    @jax.jit
+    def tau(q, u, controls, scale):
+        forces = eqx.combine(jax.tree.map(lambda x: x * scale, values), rest)
+        changed = eqx.tree_at(lambda m: m.forces, model, forces)
+        return mg.applied_forces(changed, mg.State(q, u, NONE, NONE), controls)
+
+    size = np.abs(tau(q, u, controls, 1.0)).max()
+    assert size > 0
+    check_grads(
+        lambda *x: tau(*x) / size, (q, u, controls, 1.0), order=1, modes=("fwd", "rev"), atol=2e-6, rtol=2e-6, eps=1e-6
+    )
+
+
+@pytest.mark.parametrize("case", ["PointToPointSpring", "PathSpring", "BushingForce"])
+def test_springs_conserve_energy(case: str):
+    """Undamped, the forces' power around a closed loop of poses adds up to nothing."""
+    model = mg.compile_model(bench(case))
+    undamped = eqx.tree_at(
+        lambda m: (m.forces.coordinate_springs.viscosity, m.forces.path_springs.dissipation, m.forces.bushings.damping),
+        model,
+        replace_fn=lambda x: 0 * x,
+    )
+    q0, _ = some_state()
+    q1 = some_state(6)[0]
+    phase = np.linspace(0, 2 * np.pi, 400, endpoint=False)
+
+    def power(s):
+        q, rate = jax.jvp(
+            lambda s: q0 + 0.3 * jnp.sin(s) * q1 + 0.2 * (jnp.cos(s) - 1) * q1[::-1], (s,), (jnp.ones(()),)
+        )
+        u = jnp.linalg.solve(_rates(undamped, q), rate)
+        return mg.applied_forces(undamped, mg.State(q, u, NONE, NONE), NONE) @ u
+
+    work = np.asarray(jax.jit(jax.vmap(power))(phase)) * (phase[1] - phase[0])
+    assert np.abs(work).sum() > 0.1
+    assert abs(work.sum()) < 1e-9 * np.abs(work).sum()
+
+
+def _rates(model: mg.Model, q):
+    return jax.vmap(lambda u: mg.coordinate_rates(model, q, u), out_axes=1)(jnp.eye(len(COORDINATES)))
+
+
+@pytest.mark.parametrize(
+    ("case", "wrenches"),
+    [
+        ("PointToPointSpring", lambda model, at, moving: point_springs(model, at)),
+        ("BushingForce", bushings),
+        ("HuntCrossleyForce", hunt_crossley),
+        ("SmoothSphereHalfSpaceForce", smooth_contacts),
+    ],
+)
+def test_action_is_reaction(case: str, wrenches):
+    model = mg.compile_model(bench(case))
+    q, u = map(jnp.asarray, some_state())
+    at = pose(model, q)
+    found = np.asarray(wrenches(model, at, motion(model, q, u, at)))
+    assert np.abs(found).max() > 0.1
+    np.testing.assert_allclose(found.sum(axis=1), 0.0, atol=1e-12 * np.abs(found).max())
+
+
+def test_surfaces_apart_have_no_force():
+    description = bench("HuntCrossleyForce")
+    description.forces = description.forces[1:]  # the trunk's belly against the plate's wall
+    model = mg.compile_model(description)
+    q = np.zeros(len(COORDINATES))
+    q[7] = 5.0
+    state = mg.State(q, np.ones_like(q), NONE, NONE)
+    assert np.array_equal(mg.applied_forces(model, state, NONE), np.zeros_like(q))
+    gradient = jax.jacfwd(lambda q: mg.applied_forces(model, mg.State(q, np.ones(len(COORDINATES)), NONE, NONE), NONE))(
+        q
+    )
+    assert np.array_equal(gradient, np.zeros_like(gradient))
+
+
+def test_controls_are_in_the_order_of_the_file():
+    description = muscle_bench()
+    model = mg.compile_model(description)
+    assert model.control_names == model.muscle_names
+    assert mg.compile_model(bench("switched off")).control_names == ("off", "on")
+
+
+def test_equilibrium_state_and_its_rate():
+    model = loaded(model_path("planar_leg"))
+    q = mg.assemble(model, model.default_pose())
+    activation = np.full(len(model.muscle_names), 0.3)
+    state = mg.equilibrium_state(model, q, np.zeros_like(q), activation)
+    np.testing.assert_allclose(state.fiber_length, mg.muscle_equilibrium(model, q, np.zeros_like(q), activation))
+    rate = mg.state_derivative(model, state, np.full(len(model.control_names), 0.3))
+    np.testing.assert_allclose(rate.activation, 0.0, atol=1e-12)
+    tau = mg.applied_forces(model, state, np.full(len(model.control_names), 0.3))
+    np.testing.assert_allclose(rate.u, mg.forward_dynamics(model, q, np.zeros_like(q), tau), rtol=1e-12)
+    assert float(rate.time) == 1.0
+
+
+def test_what_is_refused(tmp_path: Path):
+    model = loaded(model_path("planar_leg"))
+    q = np.zeros(len(model.coordinate_names))
+    m = len(model.muscle_names)
+    state = mg.State(q, q, np.full(m, 0.5), np.full(m, 0.1))
+    controls = np.zeros(m)
+    with pytest.raises(mg.ModelError, match=r"state_derivative: controls has shape \(2,\), but 'planar_leg' needs"):
+        mg.state_derivative(model, state, np.zeros(2))
+    with pytest.raises(mg.ModelError, match=r"state_derivative: fiber_length is not finite for "):
+        mg.state_derivative(model, eqx.tree_at(lambda s: s.fiber_length, state, np.full(m, np.nan)), controls)
+    with pytest.raises(mg.ModelError, match="state_derivative: u has shape"):
+        mg.state_derivative(model, eqx.tree_at(lambda s: s.u, state, np.zeros(1)), controls)
+    first = model.muscle_names[0]
+    with pytest.warns(ActivationWarning, match=f"state_derivative: excitation of '{first}' is 3; it counts as 1"):
+        high = mg.state_derivative(model, state, np.array([3.0, *controls[1:]]))
+    assert high.activation[0] == mg.state_derivative(model, state, np.array([1.0, *controls[1:]])).activation[0]
+    with pytest.warns(ActivationWarning, match=f"activation of '{first}' is -1; it counts as 0"):
+        mg.state_derivative(
+            model, eqx.tree_at(lambda s: s.activation, state, np.array([-1.0, *[0.5] * (m - 1)])), controls
+        )
+
+
+def test_forces_that_are_not_computed_have_to_be_accepted(tmp_path: Path):
+    text = model_path("double_pendulum").read_text()
+    file = tmp_path / "clutched.osim"
+    file.write_text(
+        text.replace(
+            '<ForceSet name="forceset">\n\t\t\t<objects>',
+            '<ForceSet name="forceset"><objects><ClutchedPathSpring name="clutch" />',
+        )
+    )
+    with pytest.warns(UserWarning, match="ClutchedPathSpring"):
+        model = mg.load_model(file)
+    q, m = np.zeros(len(model.coordinate_names)), len(model.muscle_names)
+    state = mg.State(q, q, np.full(m, 0.5), np.full(m, 0.1))
+    with pytest.raises(mg.UnreadError, match=r"ClutchedPathSpring 'clutch' .* pass accept=\('clutch',\)"):
+        mg.state_derivative(model, state, np.zeros(m))
+    assert np.isfinite(mg.state_derivative(model, state, np.zeros(m), accept=("clutch",)).u).all()
