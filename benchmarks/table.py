@@ -195,7 +195,7 @@ READING = """## How to read it
   persistent cache off.
 - **Differs by**: the largest difference over all poses compared, relative to the largest number of its pose where that
   exceeds 1. The run stops if it exceeds 1e-9 (accelerations 1e-8), so that equal work is compared.
-- **Paths over surfaces**: the models as they are, OpenSim's with its wrapping. Batches go in chunks of 256. *Differs by* is
+- **Paths over surfaces**: the models as they are, OpenSim's with its wrapping. *Differs by* is
   there the median of the differences that are not rounding: the two do not compute the same ([why](wrapping.md)).
 - **MuJoCo** is `mj_forward`, **Pinocchio** is `aba`, each one pose per call from Python, one thread; MuJoCo's call
   includes writing q and u into its arrays. Myograd is `forward_dynamics`. All three are given the same tree.

@@ -18,7 +18,6 @@ from timing import Timing, timed
 
 import myograd as mg
 
-CHUNK = 256  # poses worked on together: surfaces that few of them touch fill blocks only across many
 FASTER = {
     ("Rajagopal2016", "muscle lengths"): 20.0,
     ("Rajagopal2016", "moment arms"): 1000.0,
@@ -53,7 +52,7 @@ def compare_wrapped(path: Path, q: np.ndarray, u: np.ndarray, seconds: float, fe
     rows = []
     for quantity, function in functions.items():
         opensim, _ = peer.time(quantity, seconds)
-        batch, stream = mg.batched(function, chunk=CHUNK), streamed(function)
+        batch, stream = mg.batched(function), streamed(function)
         first = first_call(batch, *many)
         batch_time = timed(runner(batch, *many), BATCH, seconds)
         stream_time = timed(runner(stream, *many), BATCH, seconds, least=3)

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import re
 from concurrent.futures import ThreadPoolExecutor
+from pathlib import Path
 
 import equinox as eqx
 import jax
@@ -13,6 +15,7 @@ import pytest
 import myograd as mg
 from computed import loaded
 from myograd.dynamics.kinematics import pose
+from myograd.geometry import native
 from myograd.muscle.scene import scene
 from myograd.muscle.search import search
 from wrapped_pack import BENCH
@@ -71,3 +74,39 @@ def test_a_pose_that_is_not_finite_gives_no_number():
         mg.muscle_lengths(MODEL, np.array([0.1, np.nan, 0.5]))
     inside = jax.jit(lambda q: mg.muscle_lengths(MODEL, q))(jnp.array([0.1, jnp.nan, 0.5]))
     assert np.isnan(inside).all()
+
+
+@pytest.mark.parametrize("size", [np.nan, np.inf, -0.01])
+def test_a_surface_of_no_size_gives_no_number(size):
+    """Of the muscles that may touch it; the others are as ever."""
+    sizes = jnp.asarray(MODEL.surfaces.sizes).at[0, 0].set(size)
+    q = np.array([0.1, 0.2, 0.9])
+    lengths = np.asarray(mg.muscle_lengths(eqx.tree_at(lambda m: m.surfaces.sizes, MODEL, sizes), q))
+    concerned = np.isin(np.arange(len(lengths)), MODEL.wraps.muscle[MODEL.wraps.surface == 0])
+    assert concerned.any() and np.isnan(lengths[concerned]).all()
+    np.testing.assert_array_equal(lengths[~concerned], np.asarray(mg.muscle_lengths(MODEL, q))[~concerned])
+
+
+def test_single_precision_is_refused():
+    sizes = jnp.asarray(MODEL.surfaces.sizes, jnp.float32)
+    with pytest.raises(mg.ModelError, match="sizes are float32"):
+        mg.muscle_lengths(eqx.tree_at(lambda m: m.surfaces.sizes, MODEL, sizes), np.array([0.1, 0.2, 0.9]))
+
+
+def test_the_interface_is_that_of_the_installed_jax():
+    header = (Path(jax.ffi.include_dir()) / "xla/ffi/api/c_api.h").read_text()
+    major, minor = (re.search(rf"XLA_FFI_API_{part} (\d+)", header) for part in ("MAJOR", "MINOR"))
+    assert major and minor
+    assert int(major[1]) | int(minor[1]) << 32 == native._VERSION
+
+
+def test_without_a_folder_for_compiled_code_it_compiles_all_the_same(monkeypatch):
+    def nowhere(*_):
+        raise RuntimeError("cannot cache function: no locator available")
+
+    def handler(address):
+        native.answers_query(native.carray(address, 15))
+        return 0
+
+    monkeypatch.setattr(native, "_SourcesCache", nowhere)
+    assert native.registered("myograd_nothing", handler, "") == "myograd_nothing"

@@ -249,6 +249,19 @@ def test_tangent_points_and_arcs_have_derivatives_in_both_modes(wrapped):
     check_grads(jax.jit(all_of), (p, s, lanes(SHAPES[name].sizes, 4)), order=1, eps=1e-7, rtol=1e-5, atol=1e-5)
 
 
+@pytest.mark.parametrize("end", ["p", "s"])
+def test_a_ring_has_derivatives_for_ends_on_its_axis(end):
+    on, off = jnp.array([[0.0], [0.0], [0.03]]), jnp.array([[0.03], [0.005], [-0.04]])
+    p, s = (on, off) if end == "p" else (off, on)
+
+    def all_of(p, s):
+        found = path("torus", p, s)
+        return found.P, found.Q, found.arc
+
+    assert bool(path("torus", p, s).engaged[0])
+    check_grads(all_of, (p, s), order=1, eps=1e-7, rtol=1e-5, atol=1e-5)
+
+
 def test_forward_mode_and_second_derivatives(wrapped):
     """Forward over reverse against differences of the gradient; the value itself is forward mode over the length."""
     name, p, s, _ = wrapped

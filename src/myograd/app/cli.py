@@ -215,7 +215,11 @@ def moment_arms(
 
     with err.status("loading JAX and compiling ..."):
         curves = sweep.moment_arm_curves(
-            path, coordinate, muscles.split(",") if muscles else None, points, against is Peer.OPENSIM
+            path,
+            coordinate,
+            [name.strip() for name in muscles.split(",")] if muscles else None,
+            points,
+            against is Peer.OPENSIM,
         )
     out.print(sweep.table(curves))
     if target:

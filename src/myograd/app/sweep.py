@@ -78,6 +78,8 @@ def moment_arm_curves(
     peer = OpenSimModel(path) if against_opensim else None
     model = myograd.load_model(path)
     names = model.coordinate_names
+    if coordinate in names and coordinate not in model.independent_coordinates:
+        raise ModelError(f"{coordinate!r} is locked, prescribed or follows other coordinates: nothing to sweep")
     chosen = _choose(model.independent_coordinates, [coordinate] if coordinate else None, "independent coordinate")
     kept = _choose(model.muscle_names, muscles, "muscle")
     columns = np.array([names.index(name) for name in chosen])

@@ -41,6 +41,8 @@ def batched(function: Callable[..., Any], chunk: int = 32) -> Callable[..., Any]
     Gives what `jax.vmap` gives, faster on CPU for many rows: they go in chunks small enough for the processor's cache,
     through one compiled loop per core. Inside `jit` or `grad` it is `jax.vmap`.
     """
+    if chunk < 1:
+        raise ModelError(f"batched: a chunk has at least 1 row, not {chunk}")
     compiled = jax.jit(lambda args: lax.map(lambda row: function(*row), args, batch_size=chunk))
     threads: dict[Any, int] = {}
     pool = ThreadPoolExecutor(_cores())
@@ -53,7 +55,8 @@ def batched(function: Callable[..., Any], chunk: int = 32) -> Callable[..., Any]
         counts = {x.shape[0] if x.ndim else 0 for x in arrays}
         if len(counts) != 1 or 0 in counts:
             raise ModelError(
-                f"batched: arguments need one and the same first axis; shapes are {[x.shape for x in arrays]}"
+                "batched: arguments need one and the same first axis, of at least one row; "
+                f"shapes are {[x.shape for x in arrays]}"
             )
         (count,) = counts
         for i, x in enumerate(arrays):

@@ -6,8 +6,10 @@ addresses of the arguments and results. It returns 0. See `muscle.search` for on
 
 from __future__ import annotations
 
+import contextlib
 import hashlib
-from collections.abc import Callable
+import threading
+from collections.abc import Callable, Iterable
 from pathlib import Path
 from typing import Any
 
@@ -108,8 +110,7 @@ def row(shape: np.ndarray, batch: np.ndarray, n: int) -> int:
 
 
 class _SourcesCache(FunctionCache):
-    """Compiled code on disk, kept as long as none of the package's compiled sources changes. Numba's own looks at the one
-    file that the function is in."""
+    """Compiled code on disk, kept as long as none of its sources changes. Numba's own looks at one file only."""
 
     def __init__(self, function: Callable[..., Any], digest: str):
         super().__init__(function)
@@ -118,15 +119,26 @@ class _SourcesCache(FunctionCache):
         )
 
 
-def registered(name: str, handler: Callable[..., Any], sources: list[Path]) -> str:
-    """`name`, under which XLA programs may from now on call the handler; `sources`: the files that it is made of."""
-    digest = hashlib.sha256(b"".join(path.read_bytes() for path in sorted(sources))).hexdigest()
-    compiled_handler = CFunc(handler, ((types.CPointer(types.int64),), types.int64), {}, {"error_model": "numpy"})
-    compiled_handler._cache = _SourcesCache(handler, digest)  # pyright: ignore[reportAttributeAccessIssue]
-    compiled_handler.compile()
-    jax.ffi.register_ffi_target(name, jax.ffi.pycapsule(compiled_handler.ctypes), platform="cpu")
-    _KEPT[name] = compiled_handler
+def digest_of(sources: Iterable[Path]) -> str:
+    """Of files' names and contents; taken when they are imported, so that it is that of the code in use."""
+    digests = [f"{path.name} {hashlib.sha256(path.read_bytes()).hexdigest()}" for path in sorted(sources)]
+    return hashlib.sha256("\n".join(digests).encode()).hexdigest()
+
+
+def registered(name: str, handler: Callable[..., Any], digest: str) -> str:
+    """`name`, under which XLA programs may from now on call the handler; `digest`: of the sources that it is made of."""
+    with _LOCK:
+        if name not in _KEPT:
+            signature = (types.CPointer(types.int64),), types.int64
+            code = CFunc(handler, signature, {}, {"error_model": "numpy"})
+            # Where no folder can be written, each process compiles for itself.
+            with contextlib.suppress(RuntimeError):
+                code._cache = _SourcesCache(handler, digest)  # pyright: ignore[reportAttributeAccessIssue]
+            code.compile()
+            jax.ffi.register_ffi_target(name, jax.ffi.pycapsule(code.ctypes), platform="cpu")
+            _KEPT[name] = code
     return name
 
 
-_KEPT: dict[str, Any] = {}  # the machine code lives as long as these
+_LOCK = threading.Lock()
+_KEPT: dict[str, CFunc] = {}  # the machine code lives as long as these

@@ -17,19 +17,22 @@ import numpy as np
 from jax import lax
 from jaxtyping import Array, Float
 
-from .wrap_common import Scalars, Vectors, unless_zero
+from .wrap_common import Scalars, Vectors
 
 _STEPS = 4  # of the integration between two fractions
 
 
 @jax.custom_jvp
 def inverse(A: Float[Array, "k k n"]) -> Float[Array, "k k n"]:
-    """A^-1 for each lane, by elimination in place, without exchange of rows; a zero pivot counts as one. A loop, because it
-    compiles to one small program."""
+    """A^-1 for each lane: in closed form for k = 2, else by elimination without exchange of rows, for matrices that are
+    definite. The latter is a loop, because it compiles to one small program."""
+    if A.shape[0] == 2:
+        (a, b), (c, d) = A
+        return jnp.stack([jnp.stack([d, -b]), jnp.stack([-c, a])]) / (a * d - b * c)
 
     def exchanged(j: Array, A: Array) -> Array:
         row, column = (lax.dynamic_index_in_dim(A, j, axis, keepdims=False) for axis in (0, 1))
-        pivot = unless_zero(lax.dynamic_index_in_dim(row, j, keepdims=False))
+        pivot = lax.dynamic_index_in_dim(row, j, keepdims=False)
         own = (np.arange(A.shape[0]) == j)[:, None]
         row = jnp.where(own, 1.0, row) / pivot
         rest = jnp.where(own[None], 0.0, A) - column[:, None] * row

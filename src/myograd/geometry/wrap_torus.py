@@ -22,7 +22,7 @@ from .spatial import dot, settled
 from .wrap_common import Arc, Flags, Scalars, Signs, Vectors, norm, root, unless_zero
 from .wrap_geodesic import at_root, trace
 
-_NODES, _WEIGHTS = np.polynomial.legendre.leggauss(48)  # right to rounding but for the narrowest of rings
+_NODES, _WEIGHTS = np.polynomial.legendre.leggauss(128)  # as many as the search uses for the narrowest of rings
 
 
 def arc(

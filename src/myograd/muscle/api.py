@@ -52,8 +52,8 @@ def path_points(model: Model, q: Vector, arc_points: int = 9, accept: tuple[str,
     have, repeat its last one.
     """
     need_paths(model, "path_points", accept)
-    if arc_points < 2:
-        raise ModelError(f"path_points: an arc has at least 2 points, not {arc_points}")
+    if not isinstance(arc_points, int) or arc_points < 2:
+        raise ModelError(f"path_points: an arc has at least 2 points, a whole number, not {arc_points}")
     return course(model, pose(model, q), q, arc_points)
 
 

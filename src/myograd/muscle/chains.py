@@ -102,6 +102,7 @@ def _contacts_jvp(wraps: Wraps, primals: tuple[Scene], tangents: tuple[Scene]) -
         by_P = jax.vmap(lambda e: per(e, zero))(axes)
         by_Q = jax.vmap(lambda e: per(zero, e))(axes)
         change = _spread(wraps, at.order, by_P, by_Q, change)
+    change = jnp.where(at.order.engaged, change, 0.0)
     held = jax.tree.map(lambda x: np.zeros(x.shape, jax.dtypes.float0), at.order)
     return at, Contacts(change[:3], change[3:6], change[6], jnp.zeros_like(at.root), held)
 

@@ -9,7 +9,7 @@ between its neighbours, until nothing moves. All this looks at the pose alone.
 
 from __future__ import annotations
 
-import functools
+import math
 from pathlib import Path
 
 import jax
@@ -19,7 +19,8 @@ from jaxtyping import Array, Float, Int
 from numba import carray  # pyright: ignore[reportPrivateImportUsage]
 
 from .. import geometry
-from ..geometry.native import answers_query, argument, flags, floats, registered, result, row, rows, words
+from ..errors import ModelError
+from ..geometry.native import answers_query, argument, digest_of, flags, floats, registered, result, row, rows, words
 from ..geometry.search import surface
 from ..geometry.search.vectors import Vector, compiled, minus, norm
 from ..model.structure import Wraps
@@ -82,9 +83,7 @@ def _in_ground(slots: np.ndarray, k: int, v: Vector) -> Vector:
 
 
 @compiled
-def _touch(
-    slots: np.ndarray, marks: np.ndarray, k: int, came: Vector, goes: Vector
-) -> tuple[bool, bool, bool, float, float]:
+def _touch(slots: np.ndarray, marks: np.ndarray, k: int, came: Vector, goes: Vector) -> tuple[bool, bool, float, float]:
     p, s = _local(slots, k, came), _local(slots, k, goes)
     return surface.touch(marks[k, KIND], p, s, _at(slots, k, SIZES), marks[k, AXIS], marks[k, SIGN])
 
@@ -130,7 +129,7 @@ def _decide(
                 rank, came = marks[start, RANK], _at(slots, start, Q)
             end = _next(marks, members, k, pair, rank)
             goes = _at(slots, end, P) if end >= 0 else _at(points, pairs[pair, 1], 0)
-            engaged, mandatory, _, excess, side = _touch(slots, marks, k, came, goes)
+            engaged, mandatory, excess, side = _touch(slots, marks, k, came, goes)
             score = _MUST + 64 * pair + rank if mandatory else excess
             if engaged and score < best:
                 best, best_pair, best_rank, best_side, best_came, best_goes = score, pair, rank, side, came, goes
@@ -244,6 +243,16 @@ def _rest(points: np.ndarray, slots: np.ndarray, marks: np.ndarray, pairs: np.nd
 
 
 @compiled
+def _all_known(slots: np.ndarray, marks: np.ndarray, members: np.ndarray) -> bool:
+    """Whether surfaces are where numbers say, and of sizes that exist: none negative, zero for those never touched."""
+    for k in members:
+        for i in range(SIZES + surface.SIZES[marks[k, KIND]]):
+            if not math.isfinite(slots[k, i]) or (i >= SIZES and slots[k, i] < 0):
+                return False
+    return True
+
+
+@compiled
 def search_pose(
     points: np.ndarray,
     slots: np.ndarray,
@@ -258,6 +267,11 @@ def search_pose(
         marks[k, ENGAGED], marks[k, FOUND] = 0, 1
     for muscle in range(len(first) - 1):
         own = members[first[muscle] : first[muscle + 1]]
+        if not _all_known(slots, marks, own):
+            for k in own:
+                marks[k, ENGAGED], marks[k, FOUND], marks[k, PAIR] = 1, 0, allowed[marks[k, FIRST]]
+                marks[k, PLACE], marks[k, BEFORE], marks[k, AFTER] = 0, len(marks), len(marks)
+            continue
         any_left = False
         for _ in range(TIMES if len(own) > 1 else 1):
             largest = 0.0
@@ -341,19 +355,22 @@ def _handler(address):
     return 0
 
 
-@functools.cache
-def _target() -> str:
-    folder = Path(geometry.__file__).parent
-    sources = [Path(__file__), folder / "native.py", folder / "ritz.py", *folder.glob("search/*.py")]
-    return registered("myograd_search", _handler, sources)
+_GEOMETRY = Path(geometry.__file__).parent
+_DIGEST = digest_of([Path(__file__), _GEOMETRY / "native.py", _GEOMETRY / "ritz.py", *_GEOMETRY.glob("search/*.py")])
 
 
 def search(wraps: Wraps, it: Scene) -> tuple[Float[Array, "7+r k"], Int[Array, "6 k"]]:
     """Of each slot: P and Q in the frame of the surface, length of the arc, root; and the order (rows ENGAGED to FOUND)."""
+    values = {"points": it.points, "rotations": it.rotation, "translations": it.translation, "sizes": it.sizes}
+    for name, value in values.items():
+        if value.dtype != np.float64:
+            raise ModelError(f"paths over surfaces are found in float64; {name} are {value.dtype}")
+    if jax.default_backend() != "cpu":
+        raise ModelError("paths over surfaces are found on the CPU: set JAX_PLATFORMS=cpu before Python starts")
     k, r = len(wraps.surface), max(surface.ROOTS[kind] for kind in wraps.kind)
     shapes = jax.ShapeDtypeStruct((7 + r, k), jnp.float64), jax.ShapeDtypeStruct((6, k), jnp.int64)
-    call = jax.ffi.ffi_call(_target(), shapes, vmap_method="expand_dims")
-    contacts, order = call(it.points, it.rotation, it.translation, it.sizes, it.on, _static(wraps))
+    call = jax.ffi.ffi_call(registered("myograd_search", _handler, _DIGEST), shapes, vmap_method="expand_dims")
+    contacts, order = call(*values.values(), it.on, _static(wraps))
     return contacts, order
 
 

@@ -33,14 +33,14 @@ Plane = tuple[float, float]
 
 
 @compiled
-def touch(p: Vector, s: Vector, sizes: Vector, axis: int, sign: int) -> tuple[bool, bool, bool, float, float]:
-    """Engaged, mandatory, an end inside, excess over the straight line, and the side: 1 anticlockwise, -1 clockwise."""
+def touch(p: Vector, s: Vector, sizes: Vector, axis: int, sign: int) -> tuple[bool, bool, float, float]:
+    """Engaged, mandatory, excess over the straight line, and the side: 1 anticlockwise, -1 clockwise."""
     r = sizes[0]
     square = r * r
     if not r > 0:
-        return False, False, False, 0.0, 0.0
+        return False, False, 0.0, 0.0
     if p[0] * p[0] + p[1] * p[1] < square or s[0] * s[0] + s[1] * s[1] < square:
-        return False, False, True, 0.0, 0.0
+        return False, False, 0.0, 0.0
     t, within = passing_point((p[0], p[1], 0.0), (s[0], s[1], 0.0))
     nearest = moved(p, t, minus(s, p))
     crosses = within and nearest[0] * nearest[0] + nearest[1] * nearest[1] < square
@@ -50,14 +50,14 @@ def touch(p: Vector, s: Vector, sizes: Vector, axis: int, sign: int) -> tuple[bo
         some_on = p_on or s_on
         touches = crosses or not some_on or (p_on != s_on and not on_side(component(nearest, axis), sign))
     if not touches:
-        return False, False, False, 0.0, 0.0
+        return False, False, 0.0, 0.0
     side, far = _side(p, s, r, axis, sign)
     P, Q, line_p, line_s, arc = _seen(p, s, r, side)
     if _beyond(p, s, r, P, Q, far, sizes[1]):
-        return False, False, False, 0.0, 0.0
+        return False, False, 0.0, 0.0
     h, rise = line_p + arc + line_s, s[2] - p[2]
     excess = math.sqrt(h * h + rise * rise) - norm(minus(s, p))
-    return True, crosses and some_on, False, excess, side
+    return True, crosses and some_on, excess, side
 
 
 @compiled

@@ -45,17 +45,17 @@ _COUNT = len(FINE.weights)
 
 
 @compiled
-def touch(p: Vector, s: Vector, sizes: Vector, axis: int, sign: int) -> tuple[bool, bool, bool, float, float]:
-    """Engaged, mandatory, an end inside, 0, 0."""
+def touch(p: Vector, s: Vector, sizes: Vector, axis: int, sign: int) -> tuple[bool, bool, float, float]:
+    """Engaged, mandatory, 0, 0."""
     if not (sizes[0] > 0 and sizes[1] > 0 and sizes[2] > 0):
-        return False, False, False, 0.0, 0.0
+        return False, False, 0.0, 0.0
     y, q = _over(p, sizes), _over(s, sizes)
     if dot(y, y) < 1 or dot(q, q) < 1:
-        return False, False, True, 0.0, 0.0
+        return False, False, 0.0, 0.0
     t, within = passing_point(y, q)
     nearest = moved(y, t, minus(q, y))
     engaged = within and dot(nearest, nearest) < 1
-    return engaged, engaged, False, 0.0, 0.0
+    return engaged, engaged, 0.0, 0.0
 
 
 @compiled
@@ -89,7 +89,7 @@ def _course_by(rule: Rule) -> Callable[..., float]:
     count, terms = basis.shape
 
     @compiled
-    def second(z, at, dtheta, density, speed, bent, work, H):
+    def second(z, at, dtheta, density, speed, bent, work, H) -> None:
         """The second variation: `work` holds the sideways motion w of the path per term, and its derivative.
 
         Moved by (d theta, d k), a path moves sideways by w = density (theta' d k - k' d theta).
@@ -128,7 +128,7 @@ def _course_by(rule: Rule) -> Callable[..., float]:
     def course(z, ends, metric, curvature, volume, work, H, g, with_bends):
         """The length of the path with the series z; its slopes with z go to `g`, its second derivatives to `H` if asked for."""
         total = 0.0
-        at = np.empty((2, 8))  # of both ends: theta, theta_k, line, line_k, k
+        at = np.empty((2, 4))  # of both ends: theta, theta_k, line, line_k
         for end in range(2):
             k = 0.0
             for j in range(terms):
@@ -270,7 +270,6 @@ def _step(z, H, g, terms, anew):
     if anew:
         for j in range(terms):
             for i in range(j):
-                H[j, i] = H[j, i]
                 for k in range(i):
                     H[j, i] -= H[j, k] * H[i, k] * H[k, k]
                 H[j, i] /= H[i, i] if H[i, i] != 0 else 1.0

@@ -29,17 +29,17 @@ from .vectors import (
 
 
 @compiled
-def touch(p: Vector, s: Vector, sizes: Vector, axis: int, sign: int) -> tuple[bool, bool, bool, float, float]:
-    """Engaged, mandatory, an end inside, excess over the straight line, and the way: 1 short, -1 long."""
+def touch(p: Vector, s: Vector, sizes: Vector, axis: int, sign: int) -> tuple[bool, bool, float, float]:
+    """Engaged, mandatory, excess over the straight line, and the way: 1 short, -1 long."""
     square = sizes[0] * sizes[0]
     if not sizes[0] > 0:
-        return False, False, False, 0.0, 0.0
+        return False, False, 0.0, 0.0
     if dot(p, p) < square or dot(s, s) < square:
-        return False, False, True, 0.0, 0.0
+        return False, False, 0.0, 0.0
     t, within = passing_point(p, s)
     nearest = moved(p, t, minus(s, p))
     if not (within and dot(nearest, nearest) < square):
-        return False, False, False, 0.0, 0.0
+        return False, False, 0.0, 0.0
     p_on, s_on = on_side(component(p, axis), sign), on_side(component(s, axis), sign)
     way = 1.0
     if sign != 0 and not (p_on and s_on):
@@ -49,7 +49,7 @@ def touch(p: Vector, s: Vector, sizes: Vector, axis: int, sign: int) -> tuple[bo
             way = -1.0
     P, Q, arc = find(p, s, sizes, axis, sign, way)
     excess = norm(minus(P, p)) + arc + norm(minus(s, Q)) - norm(minus(s, p))
-    return True, sign != 0 and (p_on or s_on), False, excess, way
+    return True, sign != 0 and (p_on or s_on), excess, way
 
 
 @compiled

@@ -10,15 +10,14 @@ from .vectors import Vector, compiled
 
 CYLINDER, SPHERE, ELLIPSOID, TORUS = 0, 1, 2, 3
 KINDS = {"WrapCylinder": CYLINDER, "WrapSphere": SPHERE, "WrapEllipsoid": ELLIPSOID, "WrapTorus": TORUS}
+SIZES = (2, 1, 3, 2)  # how many each has
 ROOTS = {"WrapCylinder": 1, "WrapSphere": 1, "WrapEllipsoid": TERMS + 9, "WrapTorus": 2}
 """How many numbers a root has: the side; the way; the series and the frame; two azimuths."""
 
 
 @compiled
-def touch(
-    kind: int, p: Vector, s: Vector, sizes: Vector, axis: int, sign: int
-) -> tuple[bool, bool, bool, float, float]:
-    """Engaged, mandatory, an end inside, excess over the straight line (0 where always mandatory), and the side."""
+def touch(kind: int, p: Vector, s: Vector, sizes: Vector, axis: int, sign: int) -> tuple[bool, bool, float, float]:
+    """Engaged, mandatory, excess over the straight line (0 where always mandatory), and the side."""
     if kind == CYLINDER:
         return cylinder.touch(p, s, sizes, axis, sign)
     if kind == SPHERE:

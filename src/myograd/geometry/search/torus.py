@@ -33,20 +33,20 @@ _WEIGHTS = np.concatenate([weights for _, weights in _GAUSS])
 
 
 @compiled
-def touch(p: Vector, s: Vector, sizes: Vector, axis: int, sign: int) -> tuple[bool, bool, bool, float, float]:
-    """Engaged, mandatory, an end inside, 0, 0."""
+def touch(p: Vector, s: Vector, sizes: Vector, axis: int, sign: int) -> tuple[bool, bool, float, float]:
+    """Engaged, mandatory, 0, 0."""
     r, ring = sizes[0], sizes[1]
     if not r > 0:
-        return False, False, False, 0.0, 0.0
+        return False, False, 0.0, 0.0
     if _from_circle(p, ring) < r * r or _from_circle(s, ring) < r * r:
-        return False, False, True, 0.0, 0.0
+        return False, False, 0.0, 0.0
     if (p[2] < 0) == (s[2] < 0):
-        return False, False, False, 0.0, 0.0
+        return False, False, 0.0, 0.0
     crossing = moved(p, -p[2] / (s[2] - p[2]), minus(s, p))
     nearest = _nearest_to_circle(p, s, ring)
     free = crossing[0] ** 2 + crossing[1] ** 2 < ring * ring and _from_circle(nearest, ring) >= r * r
     engaged = not free and (sign == 0 or on_side(component(nearest, axis), sign))
-    return engaged, engaged, False, 0.0, 0.0
+    return engaged, engaged, 0.0, 0.0
 
 
 @compiled
@@ -189,7 +189,7 @@ def from_guess(p: Vector, s: Vector, ring: float, u1: float, u2: float) -> tuple
         share = _LONGEST / max(largest, _LONGEST)
         u1, u2 = u1 - share * du1, u2 - share * du2
         if largest < _FOUND:
-            if up * (v2 - v1) > -_SLACK and out1 >= 1 and out2 >= 1:
+            if up * (v2 - v1) > -_SLACK and out1 >= 1 and out2 >= 1 and h == (h1 + h2) / 2:
                 length = line1 + arc + line2
             return u1, u2, length
     return u1, u2, np.inf
