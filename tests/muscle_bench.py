@@ -17,13 +17,16 @@ from myograd.model.description import (
     SimmSpline,
 )
 from myograd.model.description import Path as MusclePath
-from myograd.model.muscle_properties import DE_GROOTE_FREGLY, MILLARD, RIGID, SCHUTTE, THELEN
+from myograd.model.muscle_properties import DE_GROOTE_FREGLY, MILLARD, NUMBERS, RIGID, SCHUTTE, THELEN
 
 
 def _muscle(kind: str, name: str, pennation: float = 0.2, curves: dict | None = None, **numbers: Any) -> Muscle:
-    """Its path is as long as the slide is out."""
+    """Its path is as long as the slide is out.
+
+    All its numbers are spelled out: a file that OpenSim has loaded before may have changed its defaults (`<defaults>`).
+    """
     properties = []
-    for tag, value in numbers.items():
+    for tag, value in (NUMBERS[kind] | numbers).items():
         if isinstance(value, dict):  # a curve
             children = [Node(key, text=repr(number)) for key, number in value.items()]
             properties.append(Node(tag, {"name": f"{name}_{tag}"}, children=children))
