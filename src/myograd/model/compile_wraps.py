@@ -9,13 +9,16 @@ from __future__ import annotations
 import jax.numpy as jnp
 import numpy as np
 
+from ..errors import ModelError
 from ..geometry.spatial import rotation_xyz
+from ..geometry.wrap import SURFACES
 from . import description as d
 from .frames import Frames
 from .model import Surfaces
 from .structure import Wraps
 
-KINDS = ("WrapCylinder", "WrapSphere", "WrapEllipsoid", "WrapTorus")
+KINDS = tuple(SURFACES)
+MOST = 60  # slots of one muscle: the search ranks stretches by pair and place
 Pair = tuple[
     int, int, dict[int, int]
 ]  # two path points and the conditional points (on 1, off -1) between which nothing is
@@ -80,7 +83,9 @@ def compile_wraps(
     new_point = {point: i for i, point in enumerate(points)}
     where = [[new_pair[pair] for pair in allowed] for _, _, allowed in slots]
     owners = np.array([m for m, _, _ in slots], int)
-    counts = np.unique(owners, return_counts=True)[1]
+    used_by, counts = np.unique(owners, return_counts=True)
+    for m in used_by[counts > MOST]:
+        raise ModelError(f"muscle {description.muscles[m].name!r} may wrap over more than {MOST} surfaces")
     return Wraps(
         points=np.array(points, int),
         pairs=np.array([[new_point[p] for p in pairs[pair][:2]] for pair in used], int).reshape(len(used), 2),

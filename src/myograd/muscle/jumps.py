@@ -25,6 +25,7 @@ from ..errors import ModelError, nearest
 from ..model.model import Model
 from .chains import Order
 from .detours import detours
+from .length import known_of, owner
 from .path import straight_lengths, switched_on
 from .scene import scene
 
@@ -115,16 +116,12 @@ def _samples(model: Model, rest: Float[Array, " c"], column: Int[Array, ""], val
         def length(value: Float[Array, ""]) -> tuple[Float[Array, " m"], tuple]:
             q, possible = pose_along(model, rest, column, value)
             here = pose(model, q)
-            known = jnp.ones(len(model.names.paths))
             lengths, added, order = straight_lengths(model, here, q), jnp.zeros(0), None
             if len(model.wraps.surface):
                 added, order = detours(model.wraps, scene(model, here, q))
-                owner = np.eye(len(model.names.paths))[model.wraps.muscle]
-                lengths = lengths + added @ owner
-                lost = jnp.where(order.engaged & ~order.converged, 1.0, 0.0) @ owner
-                known = jnp.where(lost > 0, jnp.nan, known)
+                lengths = (lengths + added @ owner(model)) * known_of(model, order)
             exists = jnp.where(possible, 1.0, jnp.nan)
-            return lengths * known * exists, (q * exists, added, order)
+            return lengths * exists, (q * exists, added, order)
 
         lengths, rate, (q, added, order) = jax.jvp(length, (value,), (jnp.ones(()),), has_aux=True)
         on = switched_on(model, q, np.eye(len(model.paths.conditional)))

@@ -20,7 +20,7 @@ def path_lengths(model: Model, at: Pose, q: Float[Array, " c"]) -> Float[Array, 
     if len(model.wraps.surface) == 0:
         return straight
     added, order = detours(model.wraps, scene(model, at, q))
-    return (straight + added @ _owner(model)) * _known(model, order)
+    return (straight + added @ owner(model)) * known_of(model, order)
 
 
 def length_gradient(model: Model, at: Pose, q: Float[Array, " c"]) -> Float[Array, "m c"]:
@@ -40,19 +40,19 @@ def lengths_and_gradient(
         it = scene(model, at, q)
         touching = contacts(model.wraps, it)
         added, more_pull = detour_gradient(model, at, it, touching)
-        gradient, pull, known = gradient + added, pull + more_pull, _known(model, touching.order)
-        length = (length + added_length(model.wraps, it, touching) @ _owner(model)) * known
+        gradient, pull, known = gradient + added, pull + more_pull, known_of(model, touching.order)
+        length = (length + added_length(model.wraps, it, touching) @ owner(model)) * known
     if len(model.paths.moving):
         gradient = gradient + moving_work(model, at, q, pull) @ speed_to_rate(model, q)
     return length, gradient * jnp.where(model.paths.reach > 0, known[:, None], 1.0)
 
 
-def _owner(model: Model) -> np.ndarray:
+def owner(model: Model) -> np.ndarray:
     """[k, m] 1 where the slot is the muscle's."""
     return np.eye(len(model.names.paths))[model.wraps.muscle]
 
 
-def _known(model: Model, order: Order) -> Float[Array, " m"]:
+def known_of(model: Model, order: Order) -> Float[Array, " m"]:
     """1, or NaN for muscles with an arc that was not found. A factor: its derivatives are then not known either."""
-    lost = jnp.where(order.engaged & ~order.converged, 1.0, 0.0) @ _owner(model)
+    lost = jnp.where(order.engaged & ~order.converged, 1.0, 0.0) @ owner(model)
     return jnp.where(lost > 0, jnp.nan, 1.0)
