@@ -175,7 +175,10 @@ def test_elimination_is_as_good_as_multipliers(pack_model: Path):
     _, _, ours, _ = at_poses(pack_model)
     if "udot by multipliers" in ours:
         scale = np.maximum(1.0, np.abs(ours["udot"]).max(axis=1, keepdims=True))
-        np.testing.assert_allclose(ours["udot"] / scale, ours["udot by multipliers"] / scale, rtol=0, atol=1e-10)
+        # Near gimbal lock (pose 14 of Rajagopal2016: 6e7) the rounding of M alone moves the answer by its condition number
+        # times 2e-16, in either form.
+        lock = np.maximum(1.0, np.linalg.cond(ours["M"]) / 1e7)[:, None]
+        np.testing.assert_array_less(np.abs(ours["udot"] - ours["udot by multipliers"]) / scale, 1e-10 * lock)
         second = np.einsum("nrc,nc->nr", ours["G"], ours["udot"]) + ours["G_bias"]  # derivatives of the constraints
         np.testing.assert_allclose(second / scale, 0.0, rtol=0, atol=1e-10)
 

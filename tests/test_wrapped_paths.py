@@ -288,5 +288,5 @@ def test_a_range_without_stretches_is_never_touched():
 
 
 def test_an_arc_needs_two_points():
-    with pytest.raises(mg.ModelError, match="at least 2 points, not 1"):
+    with pytest.raises(mg.ModelError, match="at least 2 points, a whole number, not 1"):
         mg.path_points(loaded(BENCH), np.zeros(3), arc_points=1)

@@ -40,7 +40,6 @@ _STEADY = 1e-2  # after a step this short, the second derivatives are kept
 _FOUND = 1e-7  # last step
 _TINY = 1e-24  # keeps speeds of arcs and lengths of lines from zero
 
-_FEW = COARSE.basis.shape[1]
 _COUNT = len(FINE.weights)
 
 
@@ -82,8 +81,8 @@ def _touching(k: float, ends: np.ndarray, end: int) -> tuple[float, float, float
     )
 
 
-def _course_by(rule: Rule) -> Callable[..., float]:
-    """The function below for one rule, whose tables and sizes the compiler then knows."""
+def _newton_by(rule: Rule) -> tuple[Callable[..., float], Callable[..., tuple[float, float]]]:
+    """The functions below for one rule, whose tables and sizes the compiler then knows."""
     basis, basis_slopes, basis_bends, derivative = rule.basis, rule.slopes, rule.bends, rule.derivative
     weights, shares = rule.weights, rule.shares[:, 1].copy()
     count, terms = basis.shape
@@ -196,10 +195,42 @@ def _course_by(rule: Rule) -> Callable[..., float]:
             second(z, at, dtheta, density, speed, bent, work, H)
         return total
 
-    return course
+    @compiled
+    def step(z, H, g, anew):
+        """Newton's step from slopes g: its largest entry and what it takes off the length. If anew, H becomes its factor."""
+        if anew:
+            for j in range(terms):
+                for i in range(j):
+                    for k in range(i):
+                        H[j, i] -= H[j, k] * H[i, k] * H[k, k]
+                    H[j, i] /= H[i, i] if H[i, i] != 0 else 1.0
+                for k in range(j):
+                    H[j, j] -= H[j, k] * H[j, k] * H[k, k]
+        dz = np.empty(terms)
+        for j in range(terms):
+            dz[j] = g[j]
+            for k in range(j):
+                dz[j] -= H[j, k] * dz[k]
+        for j in range(terms):
+            dz[j] /= H[j, j] if H[j, j] != 0 else 1.0
+        for j in range(terms - 1, -1, -1):
+            for k in range(j + 1, terms):
+                dz[j] -= H[k, j] * dz[k]
+        largest = gained = 0.0
+        for j in range(terms):
+            largest = max(largest, abs(dz[j]))
+            gained += g[j] * dz[j] / 2
+        if not largest < np.inf:
+            return np.inf, 0.0
+        share = _LONGEST / max(largest, _LONGEST)
+        for j in range(terms):
+            z[j] -= share * dz[j]
+        return largest, gained
+
+    return course, step
 
 
-_coarse, _fine = _course_by(COARSE), _course_by(FINE)
+(_coarse, _coarse_step), (_fine, _fine_step) = _newton_by(COARSE), _newton_by(FINE)
 
 
 @compiled
@@ -231,16 +262,15 @@ def find(
     if not warm:
         for _ in range(_APPROACH):
             _coarse(z, ends, metric, curvature, volume, work, H, g, True)
-            if _step(z, H, g, _FEW, True)[0] < _NEAR:
+            if _coarse_step(z, H, g, True)[0] < _NEAR:
                 break
     largest, before, length = 1.0, 1.0, 0.0
     for _ in range(_ITERATIONS):
-        anew = (
-            before > _STEADY or largest > 0.03 * before
-        )  # the last step was long, or the kept derivatives serve badly
+        # The last step was long, or the kept derivatives serve badly.
+        anew = largest > _STEADY or largest > 0.03 * before
         length = _fine(z, ends, metric, curvature, volume, work, H, g, anew)
         before = largest
-        largest, gained = _step(z, H, g, TERMS, anew)
+        largest, gained = _fine_step(z, H, g, anew)
         length -= gained
         if largest < _FOUND:
             break
@@ -262,39 +292,6 @@ def _end(z: np.ndarray, frame: np.ndarray, ends: np.ndarray, a: Vector, end: int
         ),
         a,
     )
-
-
-@compiled
-def _step(z, H, g, terms, anew):
-    """Newton's step from slopes g: its largest entry and what it takes off the length. H becomes its factor L D L^T, if anew."""
-    if anew:
-        for j in range(terms):
-            for i in range(j):
-                for k in range(i):
-                    H[j, i] -= H[j, k] * H[i, k] * H[k, k]
-                H[j, i] /= H[i, i] if H[i, i] != 0 else 1.0
-            for k in range(j):
-                H[j, j] -= H[j, k] * H[j, k] * H[k, k]
-    dz = np.empty(terms)
-    for j in range(terms):
-        dz[j] = g[j]
-        for k in range(j):
-            dz[j] -= H[j, k] * dz[k]
-    for j in range(terms):
-        dz[j] /= H[j, j] if H[j, j] != 0 else 1.0
-    for j in range(terms - 1, -1, -1):
-        for k in range(j + 1, terms):
-            dz[j] -= H[k, j] * dz[k]
-    largest = gained = 0.0
-    for j in range(terms):
-        largest = max(largest, abs(dz[j]))
-        gained += g[j] * dz[j] / 2
-    if not largest < np.inf:
-        return np.inf, 0.0
-    share = _LONGEST / max(largest, _LONGEST)
-    for j in range(terms):
-        z[j] -= share * dz[j]
-    return largest, gained
 
 
 @compiled
