@@ -17,8 +17,16 @@ from muscle_bench import MUSCLES, bench
 from myograd.errors import ModelError
 from myograd.files.osim_read import read_osim
 from myograd.model.description import Muscle, Node
-from myograd.model.muscle_properties import DE_GROOTE_FREGLY, RIGID, SCHUTTE
-from myograd.muscle.contraction import ActivationWarning, fiber_equilibrium, force_balance, grouped, muscle_states
+from myograd.model.muscle_properties import DE_GROOTE_FREGLY, RIGID, SCHUTTE, THELEN
+from myograd.muscle import schutte, thelen
+from myograd.muscle.contraction import (
+    ActivationWarning,
+    activation_rates,
+    fiber_equilibrium,
+    force_balance,
+    grouped,
+    muscle_states,
+)
 
 NAMES = [muscle.name for muscle in MUSCLES]
 SCHUTTES = np.array([muscle.kind == SCHUTTE for muscle in MUSCLES])
@@ -313,3 +321,77 @@ def test_order_of_muscles_does_not_matter():
     shuffled = muscle_states(mixed, *(row[key][order] for key in keys))
     for name, value in plain._asdict().items():
         np.testing.assert_allclose(getattr(shuffled, name), value[order], rtol=1e-12, atol=1e-12, err_msg=name)
+
+
+# Corners -----------------------------------------------------------------------------------------------------
+
+
+def one_sided(function, x: float, inwards: float, h: float = 1e-5) -> np.ndarray:
+    """Slope at x from values on one side of it (second order)."""
+    near, far = (np.asarray(function(x + k * inwards * h)) for k in (1, 2))
+    return (4 * near - far - 3 * np.asarray(function(x))) / (2 * inwards * h)
+
+
+def least_activation() -> np.ndarray:
+    found = np.zeros(len(NAMES))
+    for group in grouped(model().muscle_kinds).groups:
+        found[group.muscles] = getattr(group.shape, "minimum_activation", 0.0)
+    return found
+
+
+@pytest.mark.parametrize("end", ["zero", "minimum", "one"])
+def test_slopes_at_the_ends_of_activation_are_those_within(end: str):
+    """Full activation, none and the class's minimum are usual states: their slopes are whole, not split with the outside."""
+    row = {key: value[0] for key, value in given().items()}
+    least = least_activation()
+    at = {"zero": np.zeros(len(NAMES)), "minimum": least, "one": np.ones(len(NAMES))}[end]
+    inwards = -1.0 if end == "one" else 1.0
+
+    def everything(activation):
+        state = muscle_states(model(), row["length"], row["speed"], activation, row["fiber_length"])
+        found = fiber_equilibrium(model(), row["length"], row["speed"], activation)
+        balance = force_balance(model(), row["length"], activation, row["fiber_length"], row["speed"]) / 800.0
+        rate = activation_rates(model(), activation, jnp.full(len(NAMES), 0.5))
+        return jnp.stack([state.fiber_velocity, state.fiber_force / 800.0, found, balance, rate])
+
+    program = jax.jit(
+        lambda a: (everything(a), jax.jvp(everything, (a,), (jnp.ones_like(a),))[1]), compiler_options=HASTE
+    )
+    slope = np.asarray(program(at)[1])
+    quotient = one_sided(lambda step: program(at + step)[0], 0.0, inwards, 1e-5)
+    kept = np.ones(slope.shape, bool)
+    kept[2, SCHUTTES] = False  # its equilibria end at 0.01 N, and have no quotients
+    smooth = np.array([muscle.kind == DE_GROOTE_FREGLY for muscle in MUSCLES])
+    if end != "one":  # the velocity without activation is a hyperbolic sine of next to nothing over nothing, held
+        kept[:2, smooth] = False
+    if end == "zero":
+        kept[:, (least > 0) & (least < 3e-5)] = False
+    np.testing.assert_allclose(slope[kept], quotient[kept], rtol=2e-3, atol=1e-4)
+    assert np.abs(slope[3]).max() > 0.1
+    if end == "zero":
+        assert np.all(slope[:4, least > 1e-3] == 0)  # below the minimum nothing changes
+
+
+def test_isometric_fibers_have_the_slope_of_one_side():
+    """At rest, where shortening and lengthening meet: force per velocity in the implicit form, velocity per force in the
+    explicit one."""
+    thelens = [m for m, muscle in enumerate(MUSCLES) if muscle.kind == THELEN]
+    for group in grouped(model().muscle_kinds).groups:
+        p = jax.tree.map(lambda x, g=group: x[g.muscles], model().muscles)
+        a = jnp.full(len(group.muscles), 0.5)
+        if group.of is thelen:
+            assert list(group.muscles) == thelens
+            functions = [
+                lambda v, g=group, a=a: thelen.force_velocity(g.shape, a, v + jnp.zeros_like(a)),
+                lambda f, g=group, a=a: thelen.velocity(g.shape, a, jnp.ones_like(a), f + a),
+            ]
+        elif group.of is schutte:
+            functions = [
+                lambda v, p=p, a=a: schutte.force_at(p, a, v + jnp.zeros_like(a)),
+                lambda f, p=p, a=a: schutte.velocity(p, a, f + a),
+            ]
+        else:
+            continue
+        for function in functions:
+            exact = np.asarray(jax.jacfwd(function)(0.0))
+            np.testing.assert_allclose(exact, one_sided(function, 0.0, -1.0), rtol=1e-6)

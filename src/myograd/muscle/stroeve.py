@@ -14,6 +14,7 @@ from jax import lax
 from jaxtyping import Array, Float
 
 from ..errors import ModelError
+from .state import held
 
 Vector = Float[Array, "*m"]
 
@@ -31,10 +32,10 @@ def hill_force_velocity(
     Hill's hyperbola `s (1 + v) / (s - v)` in shortening, zero from the maximum velocity on; in lengthening
     `(s r + most v) / (s r + v)`, which approaches `most`. s is `shortening`, r is `lengthening`.
     """
-    slow, fast = jnp.clip(norm_velocity, -1.0, 0.0), jnp.maximum(norm_velocity, 0.0)
+    slow, fast = held(norm_velocity, -1.0, 0.0), jnp.where(norm_velocity > 0, norm_velocity, 0.0)
     concentric = shortening * (1 + slow) / (shortening - slow)
     eccentric = (shortening * lengthening + most * fast) / (shortening * lengthening + fast)
-    return jnp.where(norm_velocity < 0, concentric, eccentric)
+    return jnp.where(norm_velocity <= 0, concentric, eccentric)
 
 
 def first_order_activation(
