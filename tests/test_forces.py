@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import dataclasses
 from pathlib import Path
 
 import equinox as eqx
@@ -137,6 +138,13 @@ def test_surfaces_apart_have_no_force():
         q
     )
     assert np.array_equal(gradient, np.zeros_like(gradient))
+
+
+def test_smooth_contacts_without_smoothing_are_refused():
+    description = bench("SmoothSphereHalfSpaceForce")
+    description.forces = [dataclasses.replace(force, constant_contact_force=0.0) for force in description.forces]
+    with pytest.raises(mg.ModelError, match="'smooth': constant_contact_force is 0; it must be above 0"):
+        mg.compile_model(description)
 
 
 def test_controls_are_in_the_order_of_the_file():
