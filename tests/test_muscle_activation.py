@@ -129,9 +129,7 @@ def test_one_sample_and_whole_numbers():
 def test_many_muscles_are_integrated_in_sequence_by_default():
     """By the default, both are the very program of the choice."""
     few, many = recording(6000, 1), recording(6000, 16)
-    np.testing.assert_array_equal(
-        mg.integrate_activation(few, STEP), mg.integrate_activation(few, STEP, parallel=True)
-    )
+    np.testing.assert_array_equal(mg.integrate_activation(few, STEP), mg.integrate_activation(few, STEP, parallel=True))
     np.testing.assert_array_equal(
         mg.integrate_activation(many, STEP), mg.integrate_activation(many, STEP, parallel=False)
     )

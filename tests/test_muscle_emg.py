@@ -167,11 +167,11 @@ def test_shortening_and_lengthening_meet_with_a_whole_slope():
 
 
 def test_constants_of_the_curves_are_arguments():
-    l, v = jnp.array(1.2), jnp.array([-0.4, 0.4])
-    other = stroeve_tension(0.5, l, v, 800.0, width=0.6, shortening=0.2, lengthening=0.4, most=1.5)
-    expected = 400.0 * gaussian_force_length(l, 0.6) * hill_force_velocity(v, 0.2, 0.4, 1.5)
+    x, v = jnp.array(1.2), jnp.array([-0.4, 0.4])
+    other = stroeve_tension(0.5, x, v, 800.0, width=0.6, shortening=0.2, lengthening=0.4, most=1.5)
+    expected = 400.0 * gaussian_force_length(x, 0.6) * hill_force_velocity(v, 0.2, 0.4, 1.5)
     np.testing.assert_allclose(other, expected, rtol=1e-14)
-    assert np.all(np.abs(other - stroeve_tension(0.5, l, v, 800.0)) > 1)
+    assert np.all(np.abs(other - stroeve_tension(0.5, x, v, 800.0)) > 1)
 
 
 @pytest.mark.parametrize(

@@ -312,7 +312,9 @@ def _go_on(of: ThelenShape, given: Given, search: Search, most: int) -> Search:
         tried = jnp.maximum(moved, shortest)
         part = jnp.where(stuck, 0.0, now.part)
         at = linear(of, given, tried, now.fv)
-        stopped = (tried == now.fiber_length) & (jnp.abs(change) > 1e-5)  # by its bound, and would be after every halving
+        stopped = (tried == now.fiber_length) & (
+            jnp.abs(change) > 1e-5
+        )  # by its bound, and would be after every halving
         better = busy & ((jnp.abs(at.balance) < jnp.abs(now.balance)) | (part <= nearly) | stopped)
         fv = shared_force_velocity(of, given, tried, at)
         # Settled: worked out anew for each use and rounded otherwise, one decision could become two that differ.
