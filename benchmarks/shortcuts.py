@@ -153,7 +153,9 @@ def compare_activation(samples: int = 60_000, rate: float = 1000.0) -> None:
         excitation = jnp.asarray(np.abs(0.02 * walk % 2 - 1))
 
         def total(times: jax.Array, parallel: bool, excitation: jax.Array = excitation) -> jax.Array:
-            a = integrate_activation(excitation, 1 / rate, times[0], times[1], parallel=parallel, settle=2.0, substeps=1)
+            a = integrate_activation(
+                excitation, 1 / rate, times[0], times[1], parallel=parallel, settle=2.0, substeps=1
+            )
             return jnp.sum(jnp.sin(a))
 
         plain = [jax.jit(lambda e, p=p: integrate_activation(e, 1 / rate, parallel=p)) for p in (False, True)]

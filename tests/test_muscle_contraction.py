@@ -384,7 +384,9 @@ def test_slopes_at_rest_are_those_of_shortening(activation: float):
     def everything(v):
         v = jnp.full(len(NAMES), v)
         balance = force_balance(model(), row["length"], a, row["fiber_length"], v) / 800.0
-        return jnp.stack([balance, muscle_states(model(), row["length"], v, a, row["fiber_length"]).fiber_force / 800.0])
+        return jnp.stack(
+            [balance, muscle_states(model(), row["length"], v, a, row["fiber_length"]).fiber_force / 800.0]
+        )
 
     program = jax.jit(lambda v: (everything(v), jax.jacfwd(everything)(v)), compiler_options=HASTE)
     slope = np.asarray(program(0.0)[1])

@@ -155,13 +155,17 @@ def test_implicit_and_explicit_forms_agree(path: Path):
         assert (moving & n.ok).mean() > 0.2
 
 
-def test_implicit_form_of_de_groote_and_fregly_is_damped(path: Path):
+@pytest.mark.parametrize(
+    "file",
+    [pytest.param(path, id=path.stem) for path in MUSCULAR if path.stem.endswith("_DGF")]
+    or [pytest.param(None, marks=pytest.mark.skip(reason=NO_PACK), id="no-pack")],
+)
+def test_implicit_form_of_de_groote_and_fregly_is_damped(file: Path):
     """Its explicit form finds the velocity without damping, so that the implicit one is not in balance there: it is what the
     parts of that very state add up to."""
-    n = numbers(path)
+    n = numbers(file)
     smooth = (kinds(n.model) == DE_GROOTE_FREGLY) & ~np.array(n.model.muscle_kinds.rigid_tendon)
-    if not smooth.any():
-        pytest.skip("no DeGrooteFregly2016Muscle with an elastic tendon")
+    assert smooth.any()
     state, strength = n.given_fiber, np.asarray(n.model.muscles.max_isometric_force)
     folded = n.length < np.asarray(n.model.muscles.tendon_slack_length)
     cos = np.where(folded, -1.0, 1.0) * np.cos(state.pennation)
