@@ -148,12 +148,14 @@ def compare_contraction(muscles: int = 80, pieces: int = 15) -> None:
 def compare_activation(samples: int = 60_000, rate: float = 1000.0) -> None:
     random = np.random.default_rng(2)
     print(f"activation of {samples} samples, ms   one after the other   in parallel   largest difference")
-    for muscles in (1, 16):
+    for muscles in (1, 4, 8, 16):
         walk = np.cumsum(random.normal(size=(samples, muscles)), axis=0)
         excitation = jnp.asarray(np.abs(0.02 * walk % 2 - 1))
 
         def total(times: jax.Array, parallel: bool, excitation: jax.Array = excitation) -> jax.Array:
-            a = integrate_activation(excitation, 1 / rate, times[0], times[1], parallel=parallel, settle=2.0)
+            a = integrate_activation(
+                excitation, 1 / rate, times[0], times[1], parallel=parallel, settle=2.0, substeps=1
+            )
             return jnp.sum(jnp.sin(a))
 
         plain = [jax.jit(lambda e, p=p: integrate_activation(e, 1 / rate, parallel=p)) for p in (False, True)]

@@ -121,13 +121,13 @@ def test_triceps_arms(arms):
 
 def test_rotator_cuff_turns_the_arm(arms):
     """Peaks of the inferior parts: subscapularis 24 to 27 mm inwards, infraspinatus 23 to 28 mm outwards (Ackland and
-    Pandy 2011); means over the parts of a muscle are less."""
+    Pandy 2011); means over the parts of a muscle are less. The infraspinatus here stays below that peak (docs/evidence.md)."""
     turn = np.linspace(-0.8, 0.8, 32)
     for plane in (0.0, np.pi / 2):
         inward = arms("SUBSC", "axial_rotation", axial_rotation=turn, elevation=0.3, elevation_plane=plane)
         outward = -arms("INFSP", "axial_rotation", axial_rotation=turn, elevation=0.3, elevation_plane=plane)
-        for found in (inward, outward):
-            assert found.min() > 0 and 0.015 < found.max() < 0.028
+        assert inward.min() > 0 and 0.020 < inward.max() < 0.027
+        assert outward.min() > 0 and 0.020 < outward.max() < 0.023
 
 
 def test_deltoid_raises_and_pectoralis_lowers(arms):
@@ -178,7 +178,7 @@ def test_same_numbers_in_opensim(opensim, model: mg.Model, poses: np.ndarray):
     lengths, tensions, udot = jax.jit(jax.vmap(ours), compiler_options=HASTE)(poses, u)
     peer = opensim.Model(str(model_path("arm")))
     state = peer.initSystem()
-    found = []
+    found, wraps = [], []
     for q, speed in zip(poses, u, strict=True):
         for coordinate, value, rate in zip(coordinates(peer), q, speed, strict=True):
             coordinate.setValue(state, float(value), False)
@@ -192,6 +192,9 @@ def test_same_numbers_in_opensim(opensim, model: mg.Model, poses: np.ndarray):
             muscle.setActivation(state, activation)
             muscle.computeEquilibrium(state)
         peer.realizeAcceleration(state)
+        current = [muscle.getGeometryPath().getCurrentPath(state) for muscle in muscles(peer)]
+        kinds = [[path.get(i).getConcreteClassName() for i in range(path.getSize())] for path in current]
+        wraps.append(["PathWrapPoint" in kind for kind in kinds])
         found.append(
             (
                 [muscle.getLength(state) for muscle in muscles(peer)],
@@ -200,7 +203,13 @@ def test_same_numbers_in_opensim(opensim, model: mg.Model, poses: np.ndarray):
             )
         )
     their_lengths, their_tensions, their_udot = (np.array(x) for x in zip(*found, strict=True))
-    assert np.abs(lengths - their_lengths).max() < 2e-6
-    assert (np.abs(tensions - their_tensions) / np.asarray(model.muscles.max_isometric_force)).max() < 1e-5
+    straight = ~np.array(wraps)
+    assert straight.mean() > 0.2 and not straight.all()
+    length_gap = np.abs(lengths - their_lengths)
+    tension_gap = np.abs(tensions - their_tensions) / np.asarray(model.muscles.max_isometric_force)
+    assert length_gap[straight].max() < 1e-12
+    assert tension_gap[straight].max() < 1e-6
+    assert length_gap[~straight].max() < 1e-6
+    assert tension_gap[~straight].max() < 2e-6
     gap = np.abs(udot - their_udot).max(axis=1) / np.abs(their_udot).max(axis=1)
-    assert np.median(gap) < 1e-4 and gap.max() < 1e-3
+    assert np.median(gap) < 2e-5 and gap.max() < 2e-4  # some muscle wraps at every pose

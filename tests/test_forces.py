@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import dataclasses
 from pathlib import Path
 
 import equinox as eqx
@@ -99,6 +100,32 @@ def test_action_is_reaction(case: str, wrenches):
     np.testing.assert_allclose(found.sum(axis=1), 0.0, atol=1e-12 * np.abs(found).max())
 
 
+def test_friction_of_a_body_at_rest_resists():
+    """In contact at u = 0, where the slip has no direction: the derivative is that of friction / v_t, and not zero."""
+    description = bench("HuntCrossleyForce")
+    description.forces = description.forces[:1]
+    model = mg.compile_model(description)
+    q, still = some_state()[0], np.zeros(len(COORDINATES))
+
+    @jax.jit
+    def tau(u):
+        return mg.applied_forces(model, mg.State(q, u, NONE, NONE), NONE)
+
+    forward, backward = jax.jacfwd(tau)(still), jax.jacrev(tau)(still)
+    h = 1e-6
+    quotient = np.stack([(tau(h * e) - tau(-h * e)) / (2 * h) for e in np.eye(len(still))], axis=1)
+    size = np.abs(quotient).max()
+    np.testing.assert_allclose(forward / size, quotient / size, atol=1e-6)
+    np.testing.assert_allclose(backward / size, forward / size, atol=1e-12)
+    frictionless = eqx.tree_at(
+        lambda m: (m.forces.hunt_crossley.static_friction, m.forces.hunt_crossley.dynamic_friction),
+        model,
+        replace_fn=jnp.zeros_like,
+    )
+    slippery = jax.jacfwd(lambda u: mg.applied_forces(frictionless, mg.State(q, u, NONE, NONE), NONE))(still)
+    assert np.abs(forward - slippery).max() > 0.1 * size  # friction is there to be seen
+
+
 def test_surfaces_apart_have_no_force():
     description = bench("HuntCrossleyForce")
     description.forces = description.forces[1:]  # the trunk's belly against the plate's wall
@@ -111,6 +138,13 @@ def test_surfaces_apart_have_no_force():
         q
     )
     assert np.array_equal(gradient, np.zeros_like(gradient))
+
+
+def test_smooth_contacts_without_smoothing_are_refused():
+    description = bench("SmoothSphereHalfSpaceForce")
+    description.forces = [dataclasses.replace(force, constant_contact_force=0.0) for force in description.forces]
+    with pytest.raises(mg.ModelError, match="'smooth': constant_contact_force is 0; it must be above 0"):
+        mg.compile_model(description)
 
 
 def test_controls_are_in_the_order_of_the_file():

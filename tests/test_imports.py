@@ -117,3 +117,18 @@ def test_loading_a_model_switches_to_double_precision():
     untouched = {name: value for name, value in os.environ.items() if name != "JAX_ENABLE_X64"}
     run = subprocess.run([sys.executable, "-c", program], env=untouched, capture_output=True, text=True, check=True)
     assert run.stdout.strip() == "float64"
+
+
+@pytest.mark.parametrize(
+    "call",
+    [
+        "myograd.integrate_activation([0.5, 0.6], 0.001)",
+        "myograd.emg_to_excitation([0.5, 0.6], 0.001, 0.01, 0.1, 0.1)",
+        "__import__('myograd.muscle.stroeve', fromlist=['*']).first_order_activation([0.5, 0.6], 0.001)",
+    ],
+)
+def test_what_needs_no_model_is_in_double_precision_too(call: str):
+    program = f"import myograd\nprint(({call}).dtype)"
+    untouched = {name: value for name, value in os.environ.items() if name != "JAX_ENABLE_X64"}
+    run = subprocess.run([sys.executable, "-c", program], env=untouched, capture_output=True, text=True, check=True)
+    assert run.stdout.strip() == "float64"

@@ -39,7 +39,7 @@ def test_parallel_is_sequential():
     u = recording(6000)
     initial = jnp.array([0.0, 0.3, 1.0])
     sequential = mg.integrate_activation(u, STEP, initial=initial, parallel=False)
-    parallel = mg.integrate_activation(u, STEP, initial=initial)
+    parallel = mg.integrate_activation(u, STEP, initial=initial, parallel=True)
     np.testing.assert_allclose(parallel, sequential, rtol=0, atol=1e-8)
     assert float(jnp.abs(sequential[1:] - sequential[:-1]).max()) > 0.1  # there is something to integrate
     np.testing.assert_array_equal(parallel[0], initial)
@@ -49,7 +49,7 @@ def test_too_short_a_beginning_shows():
     """The second pass is what makes it right: with next to none of it the stretches start wrong."""
     u = recording(6000)
     sequential = mg.integrate_activation(u, STEP, parallel=False)
-    hasty = mg.integrate_activation(u, STEP, settle=2 * STEP)
+    hasty = mg.integrate_activation(u, STEP, parallel=True, settle=2 * STEP)
     assert float(jnp.abs(hasty - sequential).max()) > 1e-3
 
 
@@ -57,7 +57,7 @@ def test_gradients_of_time_constants_agree():
     u = recording(4000)
 
     def total(times, parallel):
-        return jnp.sum(jnp.sin(mg.integrate_activation(u, STEP, *times, parallel=parallel, settle=2.0)))
+        return jnp.sum(jnp.sin(mg.integrate_activation(u, STEP, *times, parallel=parallel, settle=2.0, substeps=5)))
 
     times = (0.012, 0.05)
     sequential, parallel = (jax.jit(jax.grad(lambda t, p=p: total(t, p)))(times) for p in (False, True))
@@ -77,7 +77,7 @@ def test_order_four():
     ).y[0, -1]
     errors = []
     for count in (16, 32, 64):
-        a = mg.integrate_activation(np.ones(count + 1), 0.08 / count, 0.02, 0.06)
+        a = mg.integrate_activation(np.ones(count + 1), 0.08 / count, 0.02, 0.06, substeps=1)
         errors.append(abs(float(a[-1]) - exact))
     assert 12 < errors[0] / errors[1] < 22
     assert 12 < errors[1] / errors[2] < 22
@@ -89,7 +89,12 @@ def test_order_four():
         ({"excitation": np.array([0.5, np.nan, 0.5])}, "not finite in row 1"),
         ({"excitation": np.array([0.5, 0.5, 1.2])}, "from 0 to 1, and is not in row 2"),
         ({"step": 0.0}, "step is 0 s"),
-        ({"step": 0.1}, "steps of 0.1 s are too long for a time constant of 0.01 s"),
+        ({"step": 5.0}, "steps of 5 s are too long for a time constant of 0.01 s; .* at least every 1 s"),
+        ({"substeps": 0}, "substeps is 0"),
+        ({"initial": 1.5}, "initial is 1.5; activation is from 0 to 1"),
+        ({"initial": -0.1}, "initial is -0.1"),
+        ({"initial": np.nan}, "initial is nan"),
+        ({"initial": np.zeros(2)}, r"initial has shape \(2,\)"),
         ({"deactivation_time": 0.0}, "time constant is 0 s"),
     ],
 )
@@ -99,5 +104,32 @@ def test_what_cannot_be_integrated(change: dict, message: str):
 
 
 def test_traced_time_constants_need_a_settling_time():
-    with pytest.raises(ModelError, match="give settle"):
+    with pytest.raises(ModelError, match="give substeps"):
         jax.grad(lambda t: jnp.sum(mg.integrate_activation(recording(10), STEP, t)))(0.01)
+    with pytest.raises(ModelError, match="give settle"):
+        jax.grad(lambda t: jnp.sum(mg.integrate_activation(recording(10), STEP, t, substeps=5)))(0.01)
+
+
+@pytest.mark.parametrize("step", [0.010, 0.0125, 0.1])
+def test_samples_far_apart_are_integrated_in_smaller_steps(step: float):
+    """Excitation that jumps between 0 and 1, where da/dt changes with a by 8 / t_act, against two hundred steps per sample."""
+    u = np.array([1.0, 1.0, 0.0, 0.0, 1.0, 0.3, 0.9, 0.0])
+    fine = mg.integrate_activation(u, step, substeps=max(200, int(2e4 * step)))
+    np.testing.assert_allclose(mg.integrate_activation(u, step), fine, atol=2e-4)
+    assert float(jnp.abs(mg.integrate_activation(u, 0.01, substeps=1) - mg.integrate_activation(u, 0.01)).max()) > 0.01
+
+
+def test_one_sample_and_whole_numbers():
+    for parallel in (None, False, True):
+        np.testing.assert_array_equal(mg.integrate_activation([0.5], STEP, initial=0.2, parallel=parallel), [0.2])
+    whole = np.array([0, 1, 1, 0])
+    np.testing.assert_array_equal(mg.integrate_activation(whole, STEP), mg.integrate_activation(whole * 1.0, STEP))
+
+
+def test_many_muscles_are_integrated_in_sequence_by_default():
+    """By the default, both are the very program of the choice."""
+    few, many = recording(6000, 1), recording(6000, 16)
+    np.testing.assert_array_equal(mg.integrate_activation(few, STEP), mg.integrate_activation(few, STEP, parallel=True))
+    np.testing.assert_array_equal(
+        mg.integrate_activation(many, STEP), mg.integrate_activation(many, STEP, parallel=False)
+    )

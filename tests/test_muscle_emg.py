@@ -159,3 +159,32 @@ def test_activation_rises_and_falls_with_its_time_constants():
     a = np.asarray(first_order_activation(u, 0.001))
     np.testing.assert_allclose(a[:200], 1 - np.exp(-np.arange(200) / 10), atol=1e-12)
     np.testing.assert_allclose(a[200:], a[200] * np.exp(-np.arange(200) / 40), atol=1e-12)
+
+
+def test_shortening_and_lengthening_meet_with_a_whole_slope():
+    """At rest, the slope of Hill's hyperbola on the side of shortening."""
+    np.testing.assert_allclose(jax.grad(hill_force_velocity)(0.0), (1.3 / 0.3), rtol=1e-12)
+
+
+def test_constants_of_the_curves_are_arguments():
+    x, v = jnp.array(1.2), jnp.array([-0.4, 0.4])
+    other = stroeve_tension(0.5, x, v, 800.0, width=0.6, shortening=0.2, lengthening=0.4, most=1.5)
+    expected = 400.0 * gaussian_force_length(x, 0.6) * hill_force_velocity(v, 0.2, 0.4, 1.5)
+    np.testing.assert_allclose(other, expected, rtol=1e-14)
+    assert np.all(np.abs(other - stroeve_tension(0.5, x, v, 800.0)) > 1)
+
+
+@pytest.mark.parametrize(
+    ("change", "message"),
+    [
+        ({"excitation": [0.5, np.nan]}, "first_order_activation: excitation is not finite in row 1"),
+        ({"excitation": [0.5, 1.5]}, "excitation must be from 0 to 1, and is not in row 1"),
+        ({"excitation": 0.5}, "needs a row per sample"),
+        ({"step": 0.0}, "the step is 0 s"),
+        ({"activation_time": 0.0}, "time constants must be above 0"),
+        ({"initial": 2.0}, "first_order_activation: initial is 2.0"),
+    ],
+)
+def test_what_first_order_activation_refuses(change: dict, message: str):
+    with pytest.raises(ModelError, match=message):
+        first_order_activation(**({"excitation": np.full(3, 0.5), "step": 0.001} | change))

@@ -53,6 +53,7 @@ class Numbers(NamedTuple):
     at_equilibrium: mg.MuscleState
     activation_rate: np.ndarray
     excitation: np.ndarray
+    length: np.ndarray  # of paths
     imbalance: np.ndarray  # of our states, at our fibre velocity, by the implicit form [N]
 
 
@@ -82,7 +83,7 @@ def numbers(path: Path) -> Numbers:
     ours = program(model, *rows, theirs["fiber_length"].reshape(-1, muscles))
     states, found, balanced, rate, left = jax.tree.map(lambda x: np.asarray(x).reshape(4, poses, muscles), ours)
     ok = theirs.pop("equil_ok").astype(bool)
-    return Numbers(model, theirs, ok, states, found, balanced, rate, theirs.pop("excitation"), left)
+    return Numbers(model, theirs, ok, states, found, balanced, rate, theirs.pop("excitation"), length, left)
 
 
 def kinds(model: mg.Model) -> np.ndarray:
@@ -152,6 +153,33 @@ def test_implicit_and_explicit_forms_agree(path: Path):
     assert gap.max() < 1e-9
     if DE_GROOTE_FREGLY not in kind:
         assert (moving & n.ok).mean() > 0.2
+
+
+@pytest.mark.parametrize(
+    "file",
+    [pytest.param(path, id=path.stem) for path in MUSCULAR if path.stem.endswith("_DGF")]
+    or [pytest.param(None, marks=pytest.mark.skip(reason=NO_PACK), id="no-pack")],
+)
+def test_implicit_form_of_de_groote_and_fregly_is_damped(file: Path):
+    """Its explicit form finds the velocity without damping, so that the implicit one is not in balance there: it is what the
+    parts of that very state add up to."""
+    n = numbers(file)
+    smooth = (kinds(n.model) == DE_GROOTE_FREGLY) & ~np.array(n.model.muscle_kinds.rigid_tendon)
+    assert smooth.any()
+    state, strength = n.given_fiber, np.asarray(n.model.muscles.max_isometric_force)
+    folded = n.length < np.asarray(n.model.muscles.tendon_slack_length)
+    cos = np.where(folded, -1.0, 1.0) * np.cos(state.pennation)
+    damping = np.asarray(n.model.muscles.fiber_damping) * state.norm_fiber_velocity
+    parts = (state.activation * state.fal * state.fv + state.fpl + damping) * cos - state.tendon_force / strength
+    counted = n.ok & smooth & (np.abs(state.norm_fiber_velocity) < 100)
+    assert counted.sum() > 0.2 * (n.ok & smooth).sum()
+    scale = 1 + np.abs(state.norm_fiber_velocity)
+    gap = np.where(counted, np.abs(n.imbalance / strength - parts) / scale, 0.0)
+    assert gap.max() < 1e-9
+    damped = counted & (np.asarray(n.model.muscles.fiber_damping) > 0)
+    if damped.any():  # and the damping is what is left
+        left = np.where(damped, np.abs(n.imbalance / strength - damping * cos) / scale, 0.0)
+        assert left.max() < 1e-9 and np.abs(n.imbalance / strength)[damped].max() > 1e-3
 
 
 def test_activation_rates(path: Path):

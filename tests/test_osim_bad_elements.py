@@ -89,6 +89,11 @@ ELEMENTS: dict[str, tuple[str, str, str]] = {
         "<Ligament",
         "resting_length is 0; it must be above 0",
     ),
+    "smooth contact without smoothing": (
+        force("SmoothSphereHalfSpaceForce", "<constant_contact_force>0</constant_contact_force>"),
+        "<SmoothSphereHalfSpaceForce",
+        "constant_contact_force is 0; it must be above 0",
+    ),
     "actuator without path": (force("PathActuator"), "<PathActuator", "has no path"),
     "spring from a body to itself": (
         force("PointToPointSpring", "<socket_body1>/ground</socket_body1><socket_body2>/ground</socket_body2>"),

@@ -59,10 +59,10 @@ _NOT_NEGATIVE = (
 )
 """No number of these is negative."""
 _POSITIVE = {
-    CoordinateLimitForce: "transition",
-    HuntCrossleyForce: "transition_velocity",
-    SmoothSphereHalfSpaceForce: "transition_velocity",
-    Ligament: "resting_length",
+    CoordinateLimitForce: ("transition",),
+    HuntCrossleyForce: ("transition_velocity",),
+    SmoothSphereHalfSpaceForce: ("transition_velocity", "constant_contact_force"),
+    Ligament: ("resting_length",),
 }
 
 
@@ -170,7 +170,7 @@ def _numbers(fields: Fields, kind: type) -> dict[str, Any]:
             (values[item.name],) = fields.numbers(item.name, standard, count=1, infinite=limit)
             if values[item.name] < 0 and kind in _NOT_NEGATIVE:
                 raise fields.error(f"{item.name} is {values[item.name]:g}; it must not be negative")
-            if values[item.name] <= 0 and item.name == _POSITIVE.get(kind):
+            if values[item.name] <= 0 and item.name in _POSITIVE.get(kind, ()):
                 raise fields.error(f"{item.name} is {values[item.name]:g}; it must be above 0")
         elif item.type == "Vec3":
             values[item.name] = fields.vector(item.name, default)

@@ -45,13 +45,14 @@ def hunt_crossley(model: Model, at: Pose, moving: Motion) -> Float[Array, "6 lin
     slip = norm(v_t)
     speed = it.transition_velocity[parts.pair_force]
     drag = f * friction(slip, speed, *(_harmonic(mu[parts.pair_material.T]) for mu in frictions))
-    return on_links(model, links, wrench(point, f * normal + drag * v_t / jnp.where(slip > 0, slip, 1.0)))
+    return on_links(model, links, wrench(point, f * normal + drag * v_t))
 
 
 def friction(slip: Array, transition: Array, static: Array, dynamic: Array, viscous: Array) -> Array:
-    """Friction per normal force, at a speed of slip [m/s]."""
+    """Friction per normal force and speed of slip [s/m]: not zero at rest, where it is all of the derivative."""
     x = slip / transition
-    return jnp.minimum(x, 1.0) * (dynamic + 2 * (static - dynamic) / (1 + x * x)) + viscous * slip
+    faded = 1 / jnp.where(slip < transition, transition, slip)  # min(x, 1) / slip
+    return faded * (dynamic + 2 * (static - dynamic) / (1 + x * x)) + viscous
 
 
 def _harmonic(both: Float[Array, "2 n"]) -> Float[Array, " n"]:
@@ -135,4 +136,4 @@ def smooth_contacts(model: Model, at: Pose, moving: Motion) -> Float[Array, "6 l
     f = faded * jnp.where(damped, 0.5 + 0.5 * jnp.tanh(margin), 1.0)
     slip = jnp.sqrt(dot(v_t, v_t) + eps)
     drag = f * friction(slip, it.transition_velocity, it.static_friction, it.dynamic_friction, it.viscous_friction)
-    return on_links(model, links, wrench(point, f * normal + drag * v_t / slip))
+    return on_links(model, links, wrench(point, f * normal + drag * v_t))

@@ -23,7 +23,8 @@ def path_tensions(
     turning = len(parts.actuated_coordinate)
     actuation = values.actuator_force[turning:] * controls[parts.actuator_control[turning:]]
     springs, ligaments = values.path_springs, values.ligaments
-    stretch = jnp.maximum(length[parts.spring_path] - springs.resting_length, 0.0)
+    beyond = length[parts.spring_path] - springs.resting_length
+    stretch = jnp.where(beyond > 0, beyond, 0.0)
     elastic = springs.stiffness * stretch * (1 + springs.dissipation * speed[parts.spring_path])
     strained = length[parts.ligament_path] / ligaments.resting_length
     ligament = jnp.where(strained > 1, evaluate(ligaments.curve, strained)[0] * ligaments.pcsa_force, 0.0)

@@ -66,6 +66,12 @@ def compile_forces(
     path_springs, ligaments = applied(description, f.PathSpring), applied(description, f.Ligament)
     point_springs, bushings = applied(description, f.PointToPointSpring), applied(description, f.BushingForce)
     contacts, smooth = applied(description, f.HuntCrossleyForce), applied(description, f.SmoothSphereHalfSpaceForce)
+    for x in smooth:  # whose slip is sqrt(v_t^2 + it), and its derivative at rest one over the root of it
+        if not x.constant_contact_force > 0:
+            raise ModelError(
+                f"SmoothSphereHalfSpaceForce {x.name!r}: constant_contact_force is {x.constant_contact_force:g}; it must be "
+                "above 0"
+            )
     surfaces, surface_link = _surfaces(description, frames)
     materials = [material for contact in contacts for material in contact.contact_parameters]
     pairs = _pairs(description, contacts)

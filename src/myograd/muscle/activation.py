@@ -14,6 +14,7 @@ from __future__ import annotations
 import math
 from typing import Any
 
+import jax
 import jax.numpy as jnp
 import numpy as np
 from jax import lax
@@ -22,9 +23,13 @@ from jaxtyping import Array, Float
 
 from ..errors import ModelError
 
+jax.config.update("jax_enable_x64", True)  # here too: these functions need no model, whose loading switches it on
+
 FORGOTTEN = 1e-10  # what is left of the difference between two starts before they count as one
 STRETCHES = 16  # at most: more do not fill the processor better
-LARGEST_STEP = 2.5  # of the shortest time constant: about where explicit Runge-Kutta of order four becomes unstable
+FEW = 4  # muscles: up to here stretches side by side are faster than one after the other (docs/muscles.md)
+SUBSTEP = 0.1  # of the shortest time constant: da/dt changes with a by up to 8 / t_act (a = 0, u = 1)
+LONGEST = 100.0  # of the shortest time constant, between samples: more is a mistake in the units
 
 
 def activation_rate(
@@ -60,19 +65,41 @@ def integrate_activation(
     activation_time: Float[Array, "*m"] | float = 0.010,
     deactivation_time: Float[Array, "*m"] | float = 0.040,
     initial: Float[Array, "*m"] | float = 0.0,
-    parallel: bool = True,
+    parallel: bool | None = None,
     settle: float | None = None,
+    substeps: int | None = None,
 ) -> Float[Array, "t *m"]:
     """Activation at the samples of an excitation recorded every `step` seconds, starting from `initial`.
 
-    Classical Runge-Kutta, one step per sample, the excitation linear in between. `parallel`: stretches of the recording are
-    integrated at once from zero, and their beginnings again from where the stretch before has ended (paper 000, III-F.2); the
-    result is that of the sequential integration to 1e-9. `settle` [s] is how long a beginning is; it follows from the time
-    constants where they are plain numbers, and has to be given where they are traced (about 25 times the larger one).
+    Classical Runge-Kutta, `substeps` steps per sample, the excitation linear in between. `parallel`: stretches of the recording
+    are integrated at once from zero, and their beginnings again from where the stretch before has ended (paper 000, III-F.2);
+    the result is that of the sequential integration to 1e-9. By default, up to four muscles are.
+
+    `settle` [s] is how long a beginning is. It and `substeps` follow from the time constants where these are plain numbers, and
+    have to be given where they are traced: about 25 times the larger one, and 10 steps per shorter one.
     """
-    excitation = jnp.asarray(excitation)
+    excitation = jnp.asarray(excitation, float)
     _check(excitation, step, activation_time, deactivation_time)
-    initial = jnp.broadcast_to(jnp.asarray(initial, excitation.dtype), excitation.shape[1:])
+    if substeps is None:
+        substeps = _substeps(step, activation_time, deactivation_time)
+    elif substeps < 1:
+        raise ModelError(f"integrate_activation: substeps is {substeps}; it must be at least 1")
+    if parallel is None:
+        parallel = math.prod(excitation.shape[1:]) <= FEW
+    initial = starting_activation("integrate_activation", initial, excitation.shape[1:])
+    if substeps > 1:
+        part = jnp.arange(substeps).reshape(1, -1, *[1] * initial.ndim) / substeps
+        between = excitation[:-1, None] + part * (excitation[1:] - excitation[:-1])[:, None]
+        excitation = jnp.concatenate([between.reshape(-1, *initial.shape), excitation[-1:]])
+    short = step / substeps
+    beginning = _beginning(short, activation_time, deactivation_time, settle) if parallel else None
+    return _integrated(excitation, short, activation_time, deactivation_time, initial, beginning)[::substeps]
+
+
+def _integrated(
+    excitation: Array, step: float, activation_time: Any, deactivation_time: Any, initial: Array, beginning: int | None
+) -> Array:
+    """One Runge-Kutta step per sample; in stretches if their `beginning`, in steps, is given and worth it."""
 
     def advance(a: Array, pair: tuple[Array, Array]) -> tuple[Array, Array]:
         before, after = pair
@@ -89,8 +116,7 @@ def integrate_activation(
         return a, a
 
     steps = excitation.shape[0] - 1
-    beginning = _beginning(step, activation_time, deactivation_time, settle) if parallel else steps
-    if steps < 4 * beginning:
+    if beginning is None or steps < 4 * beginning:
         rest = lax.scan(advance, initial, (excitation[:-1], excitation[1:]))[1]
         return jnp.concatenate([initial[None], rest])
     count = max(2, min(STRETCHES, steps // (2 * beginning)))
@@ -121,26 +147,52 @@ def _beginning(step: float, activation_time: Any, deactivation_time: Any, settle
     return max(1, math.ceil(settle / step))
 
 
-def _check(excitation: Array, step: float, *times: Any) -> None:
+def _substeps(step: float, activation_time: Any, deactivation_time: Any) -> int:
+    """Runge-Kutta steps from one sample to the next."""
+    if any(isinstance(t, Tracer) for t in (activation_time, deactivation_time)):
+        raise ModelError(
+            "integrate_activation: the time constants are traced, so that the steps they need are not known; give substeps (per "
+            "sample: about 10 times the step over the smallest time constant, and at least 1)"
+        )
+    shortest = min(float(np.min(activation_time)), float(np.min(deactivation_time)))
+    return max(1, math.ceil(step / (SUBSTEP * shortest) - 1e-9))
+
+
+def starting_activation(function: str, initial: Any, shape: tuple[int, ...]) -> Array:
+    """`initial` for each muscle, from 0 to 1."""
+    start = jnp.asarray(initial, float)
+    if start.shape not in ((), shape):
+        raise ModelError(f"{function}: initial has shape {start.shape}; it is one number, or one per muscle, {shape}")
+    if not isinstance(start, Tracer) and not np.all((np.asarray(start) >= 0) & (np.asarray(start) <= 1)):
+        raise ModelError(f"{function}: initial is {initial}; activation is from 0 to 1")
+    return jnp.broadcast_to(start, shape)
+
+
+def check_excitation(function: str, excitation: Array, step: float) -> None:
+    """Raise unless there are samples from 0 to 1, a step apart."""
     if excitation.ndim == 0 or excitation.shape[0] < 1:
-        raise ModelError("integrate_activation: excitation needs a row per sample")
-    if not step > 0:
-        raise ModelError(f"integrate_activation: the step is {step:g} s; it must be above 0")
-    if not isinstance(excitation, Tracer):
+        raise ModelError(f"{function}: excitation needs a row per sample")
+    if not 0 < step < math.inf:
+        raise ModelError(f"{function}: the step is {step:g} s; it must be above 0")
+    if not isinstance(excitation, Tracer) and excitation.size:
         values = np.asarray(excitation)
         if not np.isfinite(values).all():
             row = int(np.argwhere(~np.isfinite(values))[0][0])
-            raise ModelError(f"integrate_activation: excitation is not finite in row {row}")
+            raise ModelError(f"{function}: excitation is not finite in row {row}")
         if values.min() < 0 or values.max() > 1:
             row = int(np.argwhere((values < 0) | (values > 1))[0][0])
-            raise ModelError(f"integrate_activation: excitation must be from 0 to 1, and is not in row {row}")
+            raise ModelError(f"{function}: excitation must be from 0 to 1, and is not in row {row}")
+
+
+def _check(excitation: Array, step: float, *times: Any) -> None:
+    check_excitation("integrate_activation", excitation, step)
     for time in times:
         if not isinstance(time, Tracer):
             shortest = float(np.min(time))
             if not shortest > 0:
                 raise ModelError(f"integrate_activation: a time constant is {shortest:g} s; it must be above 0")
-            if step > LARGEST_STEP * 0.5 * shortest:
+            if step > LONGEST * shortest:
                 raise ModelError(
                     f"integrate_activation: steps of {step:g} s are too long for a time constant of {shortest:g} s; give the "
-                    f"excitation at least every {LARGEST_STEP * 0.5 * shortest:.2g} s"
+                    f"excitation at least every {LONGEST * shortest:.2g} s"
                 )

@@ -28,7 +28,7 @@ from . import degroote_fregly, millard, rigid_tendon, schutte, thelen
 from .activation import activation_rate, smoothed_activation_rate
 from .api import muscle_rows, need_paths
 from .length import lengths_and_gradient
-from .state import MuscleState, Vector
+from .state import MuscleState, Vector, held
 
 CLASSES: dict[str, ModuleType] = {
     MILLARD: millard,
@@ -122,8 +122,15 @@ def compute_nothing(compute: Callable[..., Any]) -> Any:
     return MuscleState(*[empty] * len(MuscleState._fields)) if compute is _group_dynamics else empty
 
 
-def _group_dynamics(group: Group, p: MuscleValues, *columns: Vector) -> MuscleState:
-    return group.of.dynamics(p, group.shape, *columns)
+def _activated(group: Group, activation: Vector) -> Vector:
+    """Activation between the class's minimum and 1. Held here, and nowhere else."""
+    return held(activation, getattr(group.shape, "minimum_activation", 0.0), 1.0)
+
+
+def _group_dynamics(
+    group: Group, p: MuscleValues, length: Vector, speed: Vector, activation: Vector, fiber_length: Vector
+) -> MuscleState:
+    return group.of.dynamics(p, group.shape, length, speed, _activated(group, activation), fiber_length)
 
 
 # From path lengths and speeds --------------------------------------------------------------------------------
@@ -131,17 +138,17 @@ def _group_dynamics(group: Group, p: MuscleValues, *columns: Vector) -> MuscleSt
 
 def muscle_states(model: Model, length: Vector, speed: Vector, activation: Vector, fiber_length: Vector) -> MuscleState:
     """What every muscle does, from its path's length [m] and speed [m/s], its activation and fibre length [m]."""
-    return _each(model, _group_dynamics, length, speed, jnp.clip(activation, 0.0, 1.0), fiber_length)
+    return _each(model, _group_dynamics, length, speed, activation, fiber_length)
 
 
 def fiber_equilibrium(model: Model, length: Vector, speed: Vector, activation: Vector) -> Vector:
     """Fibre lengths [m] at which fibres and tendons balance, each class by its own convention."""
     return _each(
         model,
-        lambda group, p, *columns: group.of.equilibrium(p, group.shape, *columns),
+        lambda group, p, length, speed, a: group.of.equilibrium(p, group.shape, length, speed, _activated(group, a)),
         length,
         speed,
-        jnp.clip(activation, 0.0, 1.0),
+        activation,
     )
 
 
@@ -149,21 +156,17 @@ def force_balance(
     model: Model, length: Vector, activation: Vector, fiber_length: Vector, fiber_velocity: Vector
 ) -> Vector:
     """Fibre force along the tendon less tendon force [N]; zero for rigid tendons."""
-    normalised = _each(
-        model,
-        lambda group, p, *columns: _group_balance(group, p, *columns),
-        length,
-        jnp.clip(activation, 0.0, 1.0),
-        fiber_length,
-        fiber_velocity,
-    )
+    normalised = _each(model, _group_balance, length, activation, fiber_length, fiber_velocity)
     return model.muscles.max_isometric_force * normalised
 
 
-def _group_balance(group: Group, p: MuscleValues, *columns: Vector) -> Vector:
+def _group_balance(
+    group: Group, p: MuscleValues, length: Vector, activation: Vector, fiber_length: Vector, fiber_velocity: Vector
+) -> Vector:
     if getattr(group.shape, "variant", "") == "rigid":
-        return jnp.zeros_like(columns[0])
-    return group.of.force_balance(p, group.shape, *columns)
+        return jnp.zeros_like(length)
+    a = _activated(group, activation)
+    return group.of.force_balance(p, group.shape, length, a, fiber_length, fiber_velocity)
 
 
 # From coordinates and speeds ---------------------------------------------------------------------------------
@@ -281,12 +284,12 @@ def activation_derivative(model: Model, activation: Vector, excitation: Vector) 
 def activation_rates(model: Model, activation: Vector, excitation: Vector) -> Vector:
     kinds = model.muscle_kinds
     immediate = np.array(kinds.immediate_activation, bool)
-    rate = _each(model, _group_rate, jnp.clip(activation, 0.0, 1.0), jnp.clip(excitation, 0.0, 1.0))
+    rate = _each(model, _group_rate, activation, held(excitation, 0.0, 1.0))
     return jnp.where(immediate, 0.0, rate)
 
 
 def _group_rate(group: Group, p: MuscleValues, activation: Vector, excitation: Vector) -> Vector:
-    shape = group.shape
+    shape, activation = group.shape, _activated(group, activation)
     times = p.activation_time_constant, p.deactivation_time_constant
     if group.of is degroote_fregly:
         return smoothed_activation_rate(excitation, activation, *times, shape.smoothing)
@@ -296,4 +299,4 @@ def _group_rate(group: Group, p: MuscleValues, activation: Vector, excitation: V
         return (excitation - activation) * gain / shape.time_scale
     if group.of is rigid_tendon:
         return jnp.zeros_like(activation)
-    return activation_rate(excitation, jnp.clip(activation, shape.minimum_activation, 1.0), *times)
+    return activation_rate(excitation, activation, *times)

@@ -17,7 +17,7 @@ import numpy as np
 from ..model.model import MuscleValues
 from ..model.muscle_kinds import MuscleKinds
 from .equilibrium import bracketed_root, with_derivatives
-from .state import TINY, Fiber, MuscleState, Vector, muscle_state, pennate
+from .state import TINY, Fiber, MuscleState, Vector, at_least, held, muscle_state, pennate
 
 # Three Gaussian-like bumps of the active curve: height, centre, width, growth of the width.
 BUMPS = (
@@ -81,8 +81,8 @@ def force_velocity(norm_velocity: Vector) -> Vector:
 def velocity(multiplier: Vector) -> Vector:
     """The inverse of f_V."""
     d1, d2, d3, d4 = VELOCITY
-    held = jnp.clip(multiplier, -LARGEST_MULTIPLIER, LARGEST_MULTIPLIER)
-    return (jnp.sinh((held - d4) / d1) - d3) / d2
+    finite = held(multiplier, -LARGEST_MULTIPLIER, LARGEST_MULTIPLIER)
+    return (jnp.sinh((finite - d4) / d1) - d3) / d2
 
 
 def _tendon_stiffness(p: MuscleValues) -> Vector:
@@ -134,7 +134,7 @@ def dynamics(
         v = speed * fiber.cos / fastest
         fv = force_velocity(v)
     else:
-        fv = (ft / fiber.cos - fpl) / jnp.maximum(activation * fal, LEAST_ACTIVE)
+        fv = (ft / fiber.cos - fpl) / at_least(activation * fal, LEAST_ACTIVE)
         v = velocity(fv)
     active, passive = activation * fal * fv, fpl + p.fiber_damping * v
     total = active + passive

@@ -10,6 +10,7 @@ from __future__ import annotations
 from typing import Any
 
 import equinox as eqx
+import jax
 import jax.numpy as jnp
 import numpy as np
 from jax import lax, nn
@@ -18,6 +19,8 @@ from jaxtyping import Array, Float
 from scipy import signal
 
 from ..errors import ModelError
+
+jax.config.update("jax_enable_x64", True)  # here too: this needs no model, whose loading switches it on
 
 FURTHEST = 1 - 1e-6  # of the free poles from zero: tanh of a large number rounds to 1
 
@@ -144,7 +147,7 @@ def emg_to_excitation(
         raise ModelError(
             f"emg_to_excitation: c1 and c2 are {c1:g} and {c2:g}; a stable filter has them between -1 and 1"
         )
-    envelope = jnp.asarray(envelope)
+    envelope = jnp.asarray(envelope, float)
     samples = jnp.asarray(delay, envelope.dtype) / step
     whole = jnp.floor(samples)
     gamma = 1 - (samples - whole)

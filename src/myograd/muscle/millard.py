@@ -20,7 +20,7 @@ from ..model.muscle_properties import CurveNumbers
 from .crossing import Cells, cells, crossing
 from .curves import active_force_length, force_velocity, passive_force_length, tendon_force_length
 from .equilibrium import bracketed_root, with_derivatives
-from .state import TINY, Fiber, MuscleState, Vector, muscle_state, pennate
+from .state import TINY, Fiber, MuscleState, Vector, at_least, muscle_state, pennate
 from .table import CurveTable, look_up, tabulate
 
 LEAST_DAMPING = 0.001  # below it, OpenSim takes the classic equation
@@ -116,11 +116,10 @@ def dynamics(
     p: MuscleValues, of: MillardShape, length: Vector, speed: Vector, activation: Vector, fiber_length: Vector
 ) -> MuscleState:
     """State of muscles with the path's length and speed; `fiber_length` is not used where the tendon is rigid."""
-    a = jnp.clip(activation, of.minimum_activation, 1.0)
     shortest = shortest_fiber(p, of)
     if of.variant == "rigid":
         fiber_length = _rigid_fiber(p, of, length)
-    fiber = _fiber(p, of, jnp.maximum(fiber_length, shortest))
+    fiber = _fiber(p, of, at_least(fiber_length, shortest))
     tendon_length = length - fiber.along_tendon
     norm_length = fiber.length / p.optimal_fiber_length
     fal, fpl = look_up(of.active, norm_length), look_up(of.passive, norm_length)
@@ -133,16 +132,16 @@ def dynamics(
     else:
         ft = tendon_multiplier(p, of, tendon_length)
         if of.inverse_velocity is None:
-            v, fv = crossing(of.velocity_cells, a * fal, p.fiber_damping, ft / fiber.cos - fpl)
+            v, fv = crossing(of.velocity_cells, activation * fal, p.fiber_damping, ft / fiber.cos - fpl)
         else:
-            fv = (ft / fiber.cos - fpl) / (a * fal)
+            fv = (ft / fiber.cos - fpl) / (activation * fal)
             v = look_up(of.inverse_velocity, fv)
     damping = jnp.zeros_like(v) if of.variant == "classic" else p.fiber_damping * v
-    active, passive = a * fal * fv, fpl + damping
+    active, passive = activation * fal * fv, fpl + damping
     total = active + passive
     if of.variant == "rigid":  # a fibre pulls; what would push is taken from its damping
         passive = jnp.where(total < 0, -active, passive)
-        total = jnp.maximum(total, 0.0)
+        total = at_least(total, 0.0)
         ft = total * fiber.cos
     clamped = (fiber.length <= shortest) & (v <= 0)
     ft = jnp.where(clamped, 0.0, ft) if of.variant == "rigid" else ft
@@ -158,7 +157,7 @@ def dynamics(
         optimal_fiber_length=p.optimal_fiber_length,
         fiber_velocity=v * fastest,
         norm_fiber_velocity=v,
-        activation=a,
+        activation=activation,
         curves=(fal, fpl, fv),
         active=active,
         passive=passive,
@@ -180,11 +179,10 @@ def force_balance(
     p: MuscleValues, of: MillardShape, length: Vector, activation: Vector, fiber_length: Vector, fiber_velocity: Vector
 ) -> Vector:
     """Fibre force along the tendon less tendon force, normalised: zero when the two agree (the implicit form)."""
-    a = jnp.clip(activation, of.minimum_activation, 1.0)
     fiber = _fiber(p, of, fiber_length)
     norm_length = fiber_length / p.optimal_fiber_length
     norm_velocity = fiber_velocity / (p.max_contraction_velocity * p.optimal_fiber_length)
-    active = a * look_up(of.active, norm_length) * look_up(of.velocity, norm_velocity)
+    active = activation * look_up(of.active, norm_length) * look_up(of.velocity, norm_velocity)
     passive = look_up(of.passive, norm_length)
     if of.variant != "classic":
         passive = passive + p.fiber_damping * norm_velocity
@@ -198,7 +196,7 @@ def equilibrium(p: MuscleValues, of: MillardShape, length: Vector, speed: Vector
     the tendon: then it is that one. Newton's method starts as OpenSim's does, from a tendon strain of 1 %.
     """
     if of.variant == "rigid":
-        return jnp.maximum(_rigid_fiber(p, of, length), shortest_fiber(p, of))
+        return at_least(_rigid_fiber(p, of, length), shortest_fiber(p, of))
     width = p.optimal_fiber_length * jnp.sin(p.pennation_angle)
     low = shortest_fiber(p, of)
 

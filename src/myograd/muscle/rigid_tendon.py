@@ -16,7 +16,7 @@ from ..geometry.piecewise import PiecewisePolynomials
 from ..model.model import MuscleValues
 from ..model.muscle_kinds import MuscleKinds
 from .splines import spline_value, splines
-from .state import TINY, Fiber, MuscleState, Vector, muscle_state
+from .state import TINY, Fiber, MuscleState, Vector, at_least, held, muscle_state
 
 NARROW = 2.0**-26  # [m] muscles less wide than this count as parallel
 MOST_PASSIVE = 10.0
@@ -45,7 +45,7 @@ def shape(kinds: MuscleKinds, muscles: Sequence[int]) -> Shape:
 
 def _fiber(p: MuscleValues, length: Vector) -> Fiber:
     width = p.optimal_fiber_length * jnp.sin(p.pennation_angle)
-    along = jnp.maximum(length - p.tendon_slack_length, 0.0)
+    along = at_least(length - p.tendon_slack_length, 0.0)
     pennate = width > NARROW
     fiber_length = jnp.where(pennate, jnp.hypot(along, jnp.where(pennate, width, 1.0)), along)
     some = jnp.maximum(fiber_length, TINY)
@@ -60,7 +60,7 @@ def dynamics(
     norm_length = fiber.length / p.optimal_fiber_length
     v = speed / (p.max_contraction_velocity * p.optimal_fiber_length)
     fal, fv = spline_value(of.active, norm_length), spline_value(of.velocity, v)
-    fpl = jnp.clip(spline_value(of.passive, norm_length), 0.0, MOST_PASSIVE)
+    fpl = held(spline_value(of.passive, norm_length), 0.0, MOST_PASSIVE)
     active, passive = p.max_isometric_force * activation * fal * fv, p.max_isometric_force * fpl
     rest = p.tendon_slack_length
     state = muscle_state(

@@ -22,7 +22,7 @@ from ..model.model import MuscleValues
 from ..model.muscle_kinds import MuscleKinds
 from .equilibrium import with_derivatives
 from .splines import spline_value, splines
-from .state import TINY, Fiber, MuscleState, Vector, muscle_state
+from .state import TINY, Fiber, MuscleState, Vector, at_least, muscle_state
 
 HYPERBOLA, LENGTHENING_SLOPE, LENGTHENING_FORCE = 0.15, 0.13, 1.4
 CLOSE_ENOUGH = 0.01  # [N] OpenSim's equilibrium of this class
@@ -93,22 +93,22 @@ def velocity(p: MuscleValues, a_fal: Vector, force: Vector) -> Vector:
     damping = p.fiber_damping
     c = HYPERBOLA * (force - a_fal) / damping
     b = -(force + HYPERBOLA * a_fal + HYPERBOLA * damping) / damping
-    shortening = (-b - jnp.sqrt(b**2 - 4 * jnp.minimum(c, 0.0))) / 2
+    shortening = (-b - jnp.sqrt(b**2 - 4 * jnp.where(c > 0, 0.0, c))) / 2
     k = LENGTHENING_SLOPE * HYPERBOLA / (HYPERBOLA + 1)
     c = -k / damping * (force - a_fal)
     b = -(force / damping - LENGTHENING_FORCE * a_fal / damping - k)
-    lengthening = (-b + jnp.sqrt(b**2 - 4 * jnp.minimum(c, 0.0))) / 2
-    return jnp.where(force < a_fal, shortening, lengthening)
+    lengthening = (-b + jnp.sqrt(b**2 - 4 * jnp.where(c > 0, 0.0, c))) / 2
+    return jnp.where(force <= a_fal, shortening, lengthening)
 
 
 def force_at(p: MuscleValues, a_fal: Vector, v: Vector) -> Vector:
     """The inverse of `velocity`."""
     damping = p.fiber_damping
-    slow = jnp.minimum(v, 0.0)
+    slow = jnp.where(v <= 0, v, 0.0)
     shortening = (slow * HYPERBOLA * (a_fal + damping) + HYPERBOLA * a_fal - slow**2 * damping) / (HYPERBOLA - slow)
-    k, fast = LENGTHENING_SLOPE * HYPERBOLA / (HYPERBOLA + 1), jnp.maximum(v, 0.0)
+    k, fast = LENGTHENING_SLOPE * HYPERBOLA / (HYPERBOLA + 1), jnp.where(v > 0, v, 0.0)
     lengthening = (damping * fast**2 + fast * (LENGTHENING_FORCE * a_fal + k * damping) + k * a_fal) / (fast + k)
-    return jnp.where(v < 0, shortening, lengthening)
+    return jnp.where(v <= 0, shortening, lengthening)
 
 
 def dynamics(
@@ -122,8 +122,8 @@ def dynamics(
     ft = tendon_multiplier(of, tendon_length / p.tendon_slack_length - 1)
     upright = fiber.cos <= UPRIGHT
     pull = ft / jnp.where(upright, 1.0, fiber.cos)
-    a_fal = activation * jnp.maximum(fal, 0.0)
-    v = velocity(p, a_fal, jnp.maximum(pull - fpl, 0.0)) * p.optimal_fiber_length / of.time_scale
+    a_fal = activation * at_least(fal, 0.0)
+    v = velocity(p, a_fal, at_least(pull - fpl, 0.0)) * p.optimal_fiber_length / of.time_scale
     v = jnp.where(upright, jnp.where(ft > UPRIGHT, speed * _stiff_cosine(p, length), 0.0), v)
     strength = p.max_isometric_force
     active = ft / fiber.cos - fpl
@@ -163,7 +163,7 @@ def force_balance(
     """Fibre force along the tendon less tendon force, normalised."""
     fiber = _fiber(p, fiber_length)
     norm_length = fiber_length / p.optimal_fiber_length
-    a_fal = activation * jnp.maximum(active_multiplier(of, norm_length), 0.0)
+    a_fal = activation * at_least(active_multiplier(of, norm_length), 0.0)
     pull = force_at(p, a_fal, fiber_velocity * of.time_scale / p.optimal_fiber_length)
     pull = pull + passive_multiplier(of, norm_length)
     strain = (length - fiber.along_tendon) / p.tendon_slack_length - 1
@@ -175,8 +175,8 @@ def _balance_at_rest(of: Shape, given: Given, fiber_length: Vector) -> Vector:
     p, length, activation = given
     fiber = _fiber(p, fiber_length)
     norm_length = fiber_length / p.optimal_fiber_length
-    pull = activation * jnp.maximum(active_multiplier(of, norm_length), 0.0)
-    pull = pull + jnp.maximum(passive_multiplier(of, norm_length), 0.0)
+    pull = activation * at_least(active_multiplier(of, norm_length), 0.0)
+    pull = pull + at_least(passive_multiplier(of, norm_length), 0.0)
     return pull * fiber.cos - tendon_multiplier(of, (length - fiber.along_tendon) / p.tendon_slack_length - 1)
 
 

@@ -13,6 +13,16 @@ TINY = 2.0**-45.5
 """Simbody's SignificantReal, machine epsilon to the power 7/8: OpenSim's margin where it compares lengths."""
 
 
+def held(x: Array, low: Array | np.ndarray | float, high: Array | np.ndarray | float) -> Array:
+    """x between two limits. At a limit its slope is 1, that of the side within; `jnp.clip` would have half of it."""
+    return jnp.where(x < low, low, jnp.where(x > high, high, x))
+
+
+def at_least(x: Array, low: Array | np.ndarray | float) -> Array:
+    """`held` from below only."""
+    return jnp.where(x < low, low, x)
+
+
 class MuscleState(NamedTuple):
     """One entry per muscle. Forces in N, lengths in m, velocities in m/s; normalised ones as the names of curves say."""
 
@@ -59,7 +69,7 @@ class Fiber(NamedTuple):
 
 def pennate(width: Vector, length: Vector, steepest: Vector | np.ndarray | float) -> Fiber:
     """The fibre of a length, with at most the pennation whose sine is `steepest`."""
-    sin = jnp.minimum(width / jnp.maximum(length, TINY), steepest)
+    sin = held(width / at_least(length, TINY), 0.0, steepest)
     return Fiber(length, sin, jnp.sqrt(1 - sin**2))
 
 

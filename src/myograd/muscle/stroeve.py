@@ -8,12 +8,17 @@ but does not give their constants: the defaults are those usual with this model 
 
 from __future__ import annotations
 
+import jax
 import jax.numpy as jnp
 import numpy as np
 from jax import lax
 from jaxtyping import Array, Float
 
 from ..errors import ModelError
+from .activation import check_excitation, starting_activation
+from .state import held
+
+jax.config.update("jax_enable_x64", True)  # here too: this needs no model, whose loading switches it on
 
 Vector = Float[Array, "*m"]
 
@@ -31,10 +36,10 @@ def hill_force_velocity(
     Hill's hyperbola `s (1 + v) / (s - v)` in shortening, zero from the maximum velocity on; in lengthening
     `(s r + most v) / (s r + v)`, which approaches `most`. s is `shortening`, r is `lengthening`.
     """
-    slow, fast = jnp.clip(norm_velocity, -1.0, 0.0), jnp.maximum(norm_velocity, 0.0)
+    slow, fast = held(norm_velocity, -1.0, 0.0), jnp.where(norm_velocity > 0, norm_velocity, 0.0)
     concentric = shortening * (1 + slow) / (shortening - slow)
     eccentric = (shortening * lengthening + most * fast) / (shortening * lengthening + fast)
-    return jnp.where(norm_velocity < 0, concentric, eccentric)
+    return jnp.where(norm_velocity <= 0, concentric, eccentric)
 
 
 def first_order_activation(
@@ -46,12 +51,13 @@ def first_order_activation(
 ) -> Float[Array, "t *m"]:
     """Activation at the samples of an excitation given every `step` seconds (A2-A3).
 
-    The excitation is held from one sample to the next; over such a step the equation has an exact solution.
+    The excitation, from 0 to 1, is held from one sample to the next; over such a step the equation has an exact solution.
     """
-    if not (step > 0 and activation_time > 0 and deactivation_time > 0):
-        raise ModelError("first_order_activation: step and time constants must be above 0")
-    excitation = jnp.asarray(excitation)
-    start = jnp.broadcast_to(jnp.asarray(initial, excitation.dtype), excitation.shape[1:])
+    excitation = jnp.asarray(excitation, float)
+    check_excitation("first_order_activation", excitation, step)
+    if not (activation_time > 0 and deactivation_time > 0):
+        raise ModelError("first_order_activation: time constants must be above 0")
+    start = starting_activation("first_order_activation", initial, excitation.shape[1:])
 
     def advance(a: Array, u: Array) -> tuple[Array, Array]:
         kept = jnp.where(u >= a, jnp.exp(-step / activation_time), jnp.exp(-step / deactivation_time))
@@ -63,7 +69,16 @@ def first_order_activation(
 
 
 def stroeve_tension(
-    activation: Vector | float, norm_length: Vector, norm_velocity: Vector, max_isometric_force: Vector | float
+    activation: Vector | float,
+    norm_length: Vector,
+    norm_velocity: Vector,
+    max_isometric_force: Vector | float,
+    width: float = 0.45,
+    shortening: float = 0.3,
+    lengthening: float = 0.5,
+    most: float = 1.3,
 ) -> Vector:
-    """Tension [N] (A1), positive."""
-    return activation * gaussian_force_length(norm_length) * hill_force_velocity(norm_velocity) * max_isometric_force
+    """Tension [N] (A1), positive. The constants are those of `gaussian_force_length` and `hill_force_velocity`."""
+    force_length = gaussian_force_length(norm_length, width)
+    force_velocity = hill_force_velocity(norm_velocity, shortening, lengthening, most)
+    return activation * force_length * force_velocity * max_isometric_force

@@ -22,7 +22,7 @@ from ..geometry.spatial import settled
 from ..model.model import MuscleValues
 from ..model.muscle_kinds import MuscleKinds
 from .equilibrium import bracketed_root
-from .state import TINY, Fiber, MuscleState, Vector, muscle_state, pennate
+from .state import TINY, Fiber, MuscleState, Vector, at_least, held, muscle_state, pennate
 
 TOE_FORCE, TOE_SHAPE = 0.33, 3.0
 # Strain at the end of the toe and slope beyond it, such that toe and line meet with one slope (per strain at unit force).
@@ -76,15 +76,15 @@ def active_multiplier(of: ThelenShape, norm_length: Vector) -> Vector:
 
 def passive_multiplier(of: ThelenShape, norm_length: Vector) -> Vector:
     """f_PE (Eq. 3), zero below the optimal length."""
-    stretch = jnp.maximum(norm_length - 1, 0.0)
+    stretch = at_least(norm_length - 1, 0.0)
     return jnp.expm1(of.passive_shape * stretch / of.passive_strain) / np.expm1(of.passive_shape)
 
 
 def tendon_multiplier(p: MuscleValues, norm_tendon_length: Vector) -> Vector:
     """f_T (Eq. 5): an exponential toe, then a line."""
     x = (norm_tendon_length - 1) / p.tendon_strain_at_one_norm_force
-    toe = TOE_FORCE / np.expm1(TOE_SHAPE) * jnp.expm1(TOE_SHAPE / TOE_STRAIN * jnp.clip(x, 0.0, TOE_STRAIN))
-    return toe + LINE_SLOPE * jnp.maximum(x - TOE_STRAIN, 0.0)
+    toe = TOE_FORCE / np.expm1(TOE_SHAPE) * jnp.expm1(TOE_SHAPE / TOE_STRAIN * held(x, 0.0, TOE_STRAIN))
+    return toe + LINE_SLOPE * jnp.where(x > TOE_STRAIN, x - TOE_STRAIN, 0.0)
 
 
 def _speed_scale(a: Vector) -> Vector:
@@ -93,20 +93,20 @@ def _speed_scale(a: Vector) -> Vector:
 
 def velocity(of: ThelenShape, a: Vector, fal: Vector, active: Vector) -> Vector:
     """Normalised fibre velocity at which the active force is `active` (Eqs. 6-7)."""
-    full = jnp.maximum(a * fal, LEAST_ACTIVE)
+    full = at_least(a * fal, LEAST_ACTIVE)
     scale = _speed_scale(a)
     steep = (2 + 2 / of.curvature) / (of.eccentric - 1)
     last = of.straight_from * of.eccentric * full
     # Shortening: straight below zero force, where b is `full`.
-    held = jnp.clip(active, 0.0, full)
-    shortening = scale * (held - full) / (full + held / of.curvature)
-    shortening = shortening + jnp.minimum(active, 0.0) * scale * (1 + 1 / of.curvature) / full
+    curved = held(active, 0.0, full)
+    shortening = scale * (curved - full) / (full + curved / of.curvature)
+    shortening = shortening + jnp.where(active < 0, active, 0.0) * scale * (1 + 1 / of.curvature) / full
     # Lengthening: straight above `last`.
-    held = jnp.clip(active, full, last)
-    b = steep * (of.eccentric * full - held)
-    lengthening = scale * (held - full) / b
-    slope = scale / b + scale * (held - full) / b**2 * steep
-    lengthening = lengthening + jnp.maximum(active - last, 0.0) * slope
+    curved = held(active, full, last)
+    b = steep * (of.eccentric * full - curved)
+    lengthening = scale * (curved - full) / b
+    slope = scale / b + scale * (curved - full) / b**2 * steep
+    lengthening = lengthening + jnp.where(active > last, active - last, 0.0) * slope
     return jnp.where(active <= full, shortening, lengthening)
 
 
@@ -114,15 +114,15 @@ def force_velocity(of: ThelenShape, a: Vector, norm_velocity: Vector) -> Vector:
     """f_V: the inverse of `velocity`, as a multiple of a f_L, and not below zero."""
     scale, v = _speed_scale(a), norm_velocity
     steep = (2 + 2 / of.curvature) / (of.eccentric - 1)
-    slow, fast = jnp.clip(v, -scale, 0.0), jnp.maximum(v, 0.0)
+    slow, fast = held(v, -scale, 0.0), jnp.where(v > 0, v, 0.0)
     shortening = (slow + scale) / (scale - slow / of.curvature)
     last = of.straight_from * of.eccentric
     b = steep * (of.eccentric - last)
     v_last = scale * (last - 1) / b
-    held = jnp.minimum(fast, v_last)
-    lengthening = (scale + held * steep * of.eccentric) / (scale + held * steep)
+    curved = jnp.where(fast < v_last, fast, v_last)
+    lengthening = (scale + curved * steep * of.eccentric) / (scale + curved * steep)
     slope = scale / b + scale * (last - 1) / b**2 * steep
-    lengthening = lengthening + (fast - held) / slope
+    lengthening = lengthening + (fast - curved) / slope
     return jnp.where(v <= 0, shortening, lengthening)
 
 
@@ -143,18 +143,17 @@ def dynamics(
     p: MuscleValues, of: ThelenShape, length: Vector, speed: Vector, activation: Vector, fiber_length: Vector
 ) -> MuscleState:
     """State of muscles with the path's length; its speed does not matter to a muscle whose fibre length is given."""
-    a = jnp.clip(activation, of.minimum_activation, 1.0)
     shortest = shortest_fiber(p, of)
-    fiber = _fiber(p, of, jnp.maximum(fiber_length, shortest))
+    fiber = _fiber(p, of, at_least(fiber_length, shortest))
     tendon_length = length - fiber.along_tendon
     norm_length = fiber.length / p.optimal_fiber_length
     fal, fpl = active_multiplier(of, norm_length), passive_multiplier(of, norm_length)
     ft = tendon_multiplier(p, tendon_length / p.tendon_slack_length)
     active = ft / fiber.cos - fpl
-    v = velocity(of, a, fal, active)
+    v = velocity(of, activation, fal, active)
     clamped = (fiber_length <= shortest) & (v <= 0)
     v = jnp.where(clamped, 0.0, v)
-    fv = jnp.where(clamped, 1.0, active / jnp.maximum(a * fal, LEAST_ACTIVE))
+    fv = jnp.where(clamped, 1.0, active / at_least(activation * fal, LEAST_ACTIVE))
     strength = p.max_isometric_force
     active = jnp.where(clamped, 0.0, strength * active)
     return muscle_state(
@@ -165,7 +164,7 @@ def dynamics(
         optimal_fiber_length=p.optimal_fiber_length,
         fiber_velocity=v * p.max_contraction_velocity * p.optimal_fiber_length,
         norm_fiber_velocity=v,
-        activation=a,
+        activation=activation,
         curves=(fal, fpl, fv),
         active=active,
         passive=strength * fpl,
@@ -182,9 +181,8 @@ def force_balance(
     p: MuscleValues, of: ThelenShape, length: Vector, activation: Vector, fiber_length: Vector, fiber_velocity: Vector
 ) -> Vector:
     """Fibre force along the tendon less tendon force, normalised: the implicit form."""
-    a = jnp.clip(activation, of.minimum_activation, 1.0)
     v = fiber_velocity / (p.max_contraction_velocity * p.optimal_fiber_length)
-    return linear(of, (p, length, v, a), fiber_length, force_velocity(of, a, v)).balance
+    return linear(of, (p, length, v, activation), fiber_length, force_velocity(of, activation, v)).balance
 
 
 class Linear(NamedTuple):
@@ -208,16 +206,16 @@ def linear(of: ThelenShape, given: Given, fiber_length: Vector, fv: Vector, pull
     fal = active_multiplier(of, x)
     fal_slope = -2 * (x - 1) / of.active_shape * fal
     growth = of.passive_shape / of.passive_strain
-    stretched = jnp.exp(growth * jnp.maximum(x - 1, 0.0))
+    stretched = jnp.exp(growth * at_least(x - 1, 0.0))
     fpl = (stretched - 1) / jnp.expm1(of.passive_shape)
     fpl_slope = jnp.where(x > 1, growth * stretched / jnp.expm1(of.passive_shape), 0.0)
     z = ((length - fiber.along_tendon) / p.tendon_slack_length - 1) / p.tendon_strain_at_one_norm_force
-    toe = jnp.exp(TOE_SHAPE / TOE_STRAIN * jnp.clip(z, 0.0, TOE_STRAIN))
+    toe = jnp.exp(TOE_SHAPE / TOE_STRAIN * held(z, 0.0, TOE_STRAIN))
     scale = TOE_FORCE / np.expm1(TOE_SHAPE)
-    ft = scale * (toe - 1) + LINE_SLOPE * jnp.maximum(z - TOE_STRAIN, 0.0)
+    ft = scale * (toe - 1) + LINE_SLOPE * jnp.where(z > TOE_STRAIN, z - TOE_STRAIN, 0.0)
     ft_slope = jnp.where(z > TOE_STRAIN, LINE_SLOPE, jnp.where(z > 0, scale * TOE_SHAPE / TOE_STRAIN * toe, 0.0))
     tendon = ft_slope / (p.tendon_strain_at_one_norm_force * p.tendon_slack_length)
-    some_length = jnp.maximum(fiber_length, TINY)
+    some_length = at_least(fiber_length, TINY)
     upright = _width(p) / some_length
     cos_slope = upright**2 / (some_length * jnp.sqrt(1 - upright**2))
     force = a * fal * fv + fpl
@@ -245,8 +243,7 @@ def equilibrium(p: MuscleValues, of: ThelenShape, length: Vector, speed: Vector,
     OpenSim's own iteration, stopped where it stops (at a balance within 1e-8), because what it leaves unsolved of the velocity
     shows in the sixth digit. Where it would give up, the fibre length at rest, which always exists.
     """
-    a = jnp.clip(activation, of.minimum_activation, 1.0)
-    given = (p, length, speed, a)
+    given = (p, length, speed, activation)
     found, fv, converged = _opensim_iteration(of, lax.stop_gradient(given))
     shortest = shortest_fiber(p, of)
     low = lax.stop_gradient(shortest)
@@ -315,8 +312,10 @@ def _go_on(of: ThelenShape, given: Given, search: Search, most: int) -> Search:
         tried = jnp.maximum(moved, shortest)
         part = jnp.where(stuck, 0.0, now.part)
         at = linear(of, given, tried, now.fv)
-        held = (tried == now.fiber_length) & (jnp.abs(change) > 1e-5)  # by its bound, and would be after every halving
-        better = busy & ((jnp.abs(at.balance) < jnp.abs(now.balance)) | (part <= nearly) | held)
+        stopped = (tried == now.fiber_length) & (
+            jnp.abs(change) > 1e-5
+        )  # by its bound, and would be after every halving
+        better = busy & ((jnp.abs(at.balance) < jnp.abs(now.balance)) | (part <= nearly) | stopped)
         fv = shared_force_velocity(of, given, tried, at)
         # Settled: worked out anew for each use and rounded otherwise, one decision could become two that differ.
         tried, part, at, fv, better = settled((tried, part, at, fv, better))
