@@ -11,16 +11,15 @@ surfaces the two do not compute the same (docs/wrapping.md): how far acceleratio
 from __future__ import annotations
 
 import sys
-from dataclasses import dataclass
 from pathlib import Path
 
 import jax
 import numpy as np
 import opensim
-from ours import BATCH, first_call, repeated, runner
+from ours import BATCH, first_call, repeated, runner, streamed
 from peers_opensim import Side
-from table import Grid, judged, number, time_of
-from timing import Timing, timed
+from table import Compared, Grid, compared_grid
+from timing import timed
 
 import myograd as mg
 
@@ -32,17 +31,6 @@ FASTER = {
     **{(name, EQUILIBRIUM): (20.0, None) for name in ("Arm26", "Gait10dof18musc", "Rajagopal2016", "MoBL_ARMS")},
 }
 """How many times as fast as OpenSim a batch and a stream should be."""
-
-
-@dataclass(frozen=True)
-class MuscleRow:
-    model: str
-    quantity: str
-    opensim: Timing
-    stream: Timing
-    batch: Timing
-    compile_seconds: float
-    difference: float  # median over poses of the largest relative difference
 
 
 class Driven:
@@ -91,7 +79,7 @@ class Driven:
         return self.at.state.getUDot().to_numpy()[self.at.speed_index]
 
 
-def compare_muscles(path: Path, q: np.ndarray, u: np.ndarray, seconds: float) -> list[MuscleRow]:
+def compare_muscles(path: Path, q: np.ndarray, u: np.ndarray, seconds: float) -> list[Compared]:
     model = mg.load_model(path)
     peer = Driven(path, model.coordinate_names, q, u)
     poses, names = range(len(q)), set(model.muscle_names)
@@ -112,8 +100,7 @@ def compare_muscles(path: Path, q: np.ndarray, u: np.ndarray, seconds: float) ->
     rows = []
     for quantity, function in ((ACCELERATIONS, derivative), (EQUILIBRIUM, equilibrium)):
         opensim_time = timed(lambda ask=asked[quantity]: [ask(k) for k in poses], len(q), seconds, least=3)
-        batch = mg.batched(function)
-        stream = jax.jit(lambda *x, f=function: jax.lax.map(lambda one: f(*one), x))
+        batch, stream = mg.batched(function), streamed(function)
         first = first_call(batch, *many)
         batch_time = timed(runner(batch, *many), BATCH, seconds)
         stream_time = timed(runner(stream, *many), BATCH, seconds, least=3)
@@ -122,42 +109,13 @@ def compare_muscles(path: Path, q: np.ndarray, u: np.ndarray, seconds: float) ->
         scale = np.maximum(1.0 if quantity == ACCELERATIONS else 0.0, np.abs(theirs[quantity]).max(axis=1))
         difference = float(np.median(np.abs(ours - theirs[quantity]).max(axis=1) / scale))
         compiling = first - batch_time.median * BATCH / 1e6
-        rows.append(MuscleRow(path.stem, quantity, opensim_time, stream_time, batch_time, compiling, difference))
+        rows.append(Compared(path.stem, quantity, opensim_time, stream_time, batch_time, compiling, difference))
     return rows
 
 
-def muscle_grid(rows: list[MuscleRow]) -> Grid:
-    def faster(row: MuscleRow, which: int) -> str:
-        ratio = row.opensim.median / (row.batch, row.stream)[which].median
-        target = FASTER.get((row.model, row.quantity), (None, None))[which]
-        return f"{number(ratio)}×" if target is None else judged(f"{number(ratio)}×", "≥", target, ratio >= target)
-
-    cells = [
-        [
-            row.model,
-            row.quantity,
-            time_of(row.opensim),
-            time_of(row.stream),
-            time_of(row.batch),
-            faster(row, 1),
-            faster(row, 0),
-            f"{row.compile_seconds:.1f}",
-            f"{row.difference:.0e}",
-        ]
-        for row in rows
-    ]
-    header = [
-        "model",
-        "quantity",
-        "OpenSim",
-        "stream",
-        "batch",
-        "stream faster",
-        "batch faster",
-        "compile, s",
-        "differs by",
-    ]
-    return Grid("Muscles and all other forces", header, cells)
+def muscle_grid(rows: list[Compared]) -> Grid:
+    """Differences are medians over poses of the largest relative one."""
+    return compared_grid("Muscles and all other forces", rows, FASTER, {}, ("differs by", lambda x: f"{x:.0e}"))
 
 
 if __name__ == "__main__":

@@ -28,7 +28,7 @@ def batched(function: Function) -> Function:
 
 def streamed(function: Function) -> Function:
     """f over the first axis of its arguments, one pose after the other, in a compiled loop."""
-    return jax.jit(lambda q, u: jax.lax.map(lambda pose: function(*pose), (q, u)))
+    return jax.jit(lambda *poses: jax.lax.map(lambda pose: function(*pose), poses))
 
 
 def quantities(model: mg.Model) -> dict[str, Function]:

@@ -22,14 +22,14 @@ from pathlib import Path
 
 import jax
 import numpy as np
-from muscles import MuscleRow, compare_muscles, muscle_grid
+from muscles import compare_muscles, muscle_grid
 from ours import BATCH, Function, batched, first_call, quantities, repeated, runner, streamed, weighted
 from peers_opensim import OpenSim
 from peers_rigid import measure
 from rich.console import Console
-from table import ModelRows, Row, compile_grid, page, rigid_grid, speed_grid
+from table import Compared, ModelRows, Row, compile_grid, page, rigid_grid, speed_grid
 from timing import Disagreement, agree, timed
-from wrapped import WrappedRow, compare_wrapped, wrapped_grid
+from wrapped import compare_wrapped, wrapped_grid
 
 import myograd as mg
 from myograd import models
@@ -216,14 +216,14 @@ def main() -> None:
         speed_grid(results[-1]).print(console)
         for note in results[-1].notes:
             console.print(note)
-    wrapped: list[WrappedRow] = []
+    wrapped: list[Compared] = []
     for file in files[:1] if options.quick else files:
         if file.stem in WRAPPED_MODELS:
             console.print(f"[bold]{file.stem}[/bold], paths over surfaces ...")
             wrapped += compare_wrapped(file, *poses_of(mg.load_model(file), file), seconds, few)
     if wrapped:
         wrapped_grid(wrapped).print(console)
-    driven: list[MuscleRow] = []
+    driven: list[Compared] = []
     for file in files[:1] if options.quick else files:
         console.print(f"[bold]{file.stem}[/bold], muscles ...")
         driven += compare_muscles(file, *poses_of(mg.load_model(file), file), seconds)

@@ -8,7 +8,6 @@ tabulates them instead (`muscle/table.py`), to 1e-12. Here are both, on their ow
 
 from __future__ import annotations
 
-import time
 from collections.abc import Callable
 from itertools import pairwise
 from typing import Any
@@ -16,6 +15,8 @@ from typing import Any
 import jax
 import jax.numpy as jnp
 import numpy as np
+from ours import runner
+from timing import timed
 
 from myograd.model.compile import compile_model
 from myograd.model.description import ModelDescription, Muscle, Path
@@ -79,13 +80,7 @@ def nanoseconds(function: Callable[[Any], Any], x: Any, per: int, steps: int = 2
         return jax.tree.map(lambda a, b: 0.999 * a + 1e-3 * b, x, function(x)), None
 
     program = jax.jit(lambda x: jax.lax.scan(body, x, None, length=steps)[0])
-    jax.block_until_ready(program(x))
-    best = np.inf
-    for _ in range(25):
-        start = time.perf_counter()
-        jax.block_until_ready(program(x))
-        best = min(best, time.perf_counter() - start)
-    return best / steps / per * 1e9
+    return 1e3 * timed(runner(program, x), steps * per, 0.0, least=25).best
 
 
 def compare_curves(muscles: int = 80, pieces: int = 15) -> None:
@@ -169,13 +164,7 @@ def compare_activation(samples: int = 60_000, rate: float = 1000.0) -> None:
 
 
 def milliseconds(function: Callable[[Any], Any], x: Any) -> float:
-    jax.block_until_ready(function(x))
-    best = np.inf
-    for _ in range(4):
-        start = time.perf_counter()
-        jax.block_until_ready(function(x))
-        best = min(best, time.perf_counter() - start)
-    return best * 1e3
+    return 1e-3 * timed(runner(function, x), 1, 0.0, least=4).best
 
 
 if __name__ == "__main__":

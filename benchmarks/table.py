@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 
 from rich.console import Console
@@ -55,6 +56,19 @@ class ModelRows:
     notes: list[str]
 
 
+@dataclass(frozen=True)
+class Compared:
+    """One quantity of one model as it is, wrapping or driven by muscles."""
+
+    model: str
+    quantity: str
+    opensim: Timing
+    stream: Timing
+    batch: Timing
+    compile_seconds: float
+    difference: float  # from OpenSim, as the table's last column says
+
+
 @dataclass
 class Grid:
     """A table that can be printed and written."""
@@ -90,6 +104,42 @@ def time_of(timing: Timing) -> str:
 
 def judged(value: str, sign: str, target: float, met: bool) -> str:
     return f"{value} ({sign} {number(target)} {'met' if met else 'NOT met'})"
+
+
+def aimed(value: float, unit: str, relation: str, target: float | None) -> str:
+    """A number, and whether it reaches its target, if it has one."""
+    text = f"{number(value)}{unit}" if relation == "≥" else f"{value:.1f}{unit}"
+    if target is None:
+        return text
+    return judged(text, relation, target, value >= target if relation == "≥" else value <= target)
+
+
+def compared_grid(
+    title: str,
+    rows: list[Compared],
+    faster: Mapping[tuple[str, str], tuple[float | None, float | None]],
+    compiling: dict[str, float],
+    difference: tuple[str, Callable[[float], str]],
+) -> Grid:
+    """`faster`: how many times as fast as OpenSim batch and stream should be, by model and quantity; `compiling`: seconds that it
+    may take, by model; `difference`: the last column's name, and how it is written."""
+
+    def cells(row: Compared) -> list[str]:
+        batch, stream = faster.get((row.model, row.quantity), (None, None))
+        return [
+            row.model,
+            row.quantity,
+            time_of(row.opensim),
+            time_of(row.stream),
+            time_of(row.batch),
+            aimed(row.opensim.median / row.stream.median, "×", "≥", stream),
+            aimed(row.opensim.median / row.batch.median, "×", "≥", batch),
+            aimed(row.compile_seconds, "", "≤", compiling.get(row.model)),
+            difference[1](row.difference),
+        ]
+
+    names = ["model", "quantity", "OpenSim", "stream", "batch", "stream faster", "batch faster", "compile, s"]
+    return Grid(title, [*names, difference[0]], [cells(row) for row in rows])
 
 
 def speed_up(model: str, row: Row) -> str:

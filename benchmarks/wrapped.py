@@ -6,41 +6,29 @@ stretch are not at rest (docs/wrapping.md). What is compared is the time to get 
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from pathlib import Path
 
 import jax
 import numpy as np
 from ours import BATCH, first_call, repeated, runner, streamed
 from peers_opensim import OpenSim
-from table import Grid, judged, number, time_of
-from timing import Timing, timed
+from table import Compared, Grid, compared_grid
+from timing import timed
 
 import myograd as mg
 
 FASTER = {
-    ("Rajagopal2016", "muscle lengths"): 20.0,
-    ("Rajagopal2016", "moment arms"): 1000.0,
-    ("MoBL_ARMS", "muscle lengths"): 50.0,
-    ("MoBL_ARMS", "moment arms"): 300.0,
+    ("Rajagopal2016", "muscle lengths"): (20.0, None),
+    ("Rajagopal2016", "moment arms"): (1000.0, None),
+    ("MoBL_ARMS", "muscle lengths"): (50.0, None),
+    ("MoBL_ARMS", "moment arms"): (300.0, None),
 }
-"""How many times as fast as OpenSim a batch should be."""
+"""How many times as fast as OpenSim a batch and a stream should be."""
 COMPILE = {"MoBL_ARMS": 20.0}
 """Seconds that compiling may take."""
 
 
-@dataclass(frozen=True)
-class WrappedRow:
-    model: str
-    quantity: str
-    opensim: Timing
-    stream: Timing
-    batch: Timing
-    compile_seconds: float
-    difference: float  # [m] median of where OpenSim's path wraps
-
-
-def compare_wrapped(path: Path, q: np.ndarray, u: np.ndarray, seconds: float, few: int) -> list[WrappedRow]:
+def compare_wrapped(path: Path, q: np.ndarray, u: np.ndarray, seconds: float, few: int) -> list[Compared]:
     model = mg.load_model(path)
     peer = OpenSim(path, model.coordinate_names, q, u, few, wrapping=True)
     free = model.constraints.free
@@ -61,43 +49,10 @@ def compare_wrapped(path: Path, q: np.ndarray, u: np.ndarray, seconds: float, fe
         gap = np.abs(ours - theirs)
         compile_seconds = first - batch_time.median * BATCH / 1e6
         difference = float(np.median(gap[gap > 1e-9])) if (gap > 1e-9).any() else 0.0
-        rows.append(WrappedRow(path.stem, quantity, opensim, stream_time, batch_time, compile_seconds, difference))
+        rows.append(Compared(path.stem, quantity, opensim, stream_time, batch_time, compile_seconds, difference))
     return rows
 
 
-def wrapped_grid(rows: list[WrappedRow]) -> Grid:
-    def faster(row: WrappedRow) -> str:
-        ratio = row.opensim.median / row.batch.median
-        target = FASTER.get((row.model, row.quantity))
-        return f"{number(ratio)}×" if target is None else judged(f"{number(ratio)}×", "≥", target, ratio >= target)
-
-    def compiling(row: WrappedRow) -> str:
-        target, text = COMPILE.get(row.model), f"{row.compile_seconds:.1f}"
-        return text if target is None else judged(text, "≤", target, row.compile_seconds <= target)
-
-    cells = [
-        [
-            row.model,
-            row.quantity,
-            time_of(row.opensim),
-            time_of(row.stream),
-            time_of(row.batch),
-            f"{number(row.opensim.median / row.stream.median)}×",
-            faster(row),
-            compiling(row),
-            f"{row.difference * 1000:.1g}",
-        ]
-        for row in rows
-    ]
-    header = [
-        "model",
-        "quantity",
-        "OpenSim",
-        "stream",
-        "batch",
-        "stream faster",
-        "batch faster",
-        "compile, s",
-        "differs by, mm",
-    ]
-    return Grid("Paths over surfaces", header, cells)
+def wrapped_grid(rows: list[Compared]) -> Grid:
+    """Differences are medians of where OpenSim's path wraps."""
+    return compared_grid("Paths over surfaces", rows, FASTER, COMPILE, ("differs by, mm", lambda x: f"{x * 1000:.1g}"))

@@ -8,7 +8,7 @@ import pytest
 
 import myograd as mg
 from computed import HASTE, loaded
-from live_opensim import coordinates, muscles
+from live_driven import driven, driven_in_opensim
 from myograd.models import _arm, model_path
 
 SHOULDER, ELBOW = ("elevation_plane", "elevation", "axial_rotation"), ("elbow_flexion", "pronation")
@@ -165,45 +165,9 @@ def test_fibres_work_near_their_optimum(model: mg.Model, poses: np.ndarray):
 def test_same_numbers_in_opensim(opensim, model: mg.Model, poses: np.ndarray):
     """Cylinders and spheres only: OpenSim's lengths are geodesics too; its pull over them is not quite their derivative."""
     random = np.random.default_rng(4)
-    activation = 0.4
     u = np.array([mg.project_speeds(model, q, random.normal(size=16)) for q in poses])
-
-    def ours(q, u):
-        given = np.full(16, activation)
-        fibers = mg.muscle_equilibrium(model, q, u, given)
-        state = mg.State(q, u, given, fibers)
-        tension = mg.muscle_dynamics(model, q, u, given, fibers).tendon_force
-        return mg.muscle_lengths(model, q), tension, mg.state_derivative(model, state, given).u
-
-    lengths, tensions, udot = jax.jit(jax.vmap(ours), compiler_options=HASTE)(poses, u)
-    peer = opensim.Model(str(model_path("arm")))
-    state = peer.initSystem()
-    found, wraps = [], []
-    for q, speed in zip(poses, u, strict=True):
-        for coordinate, value, rate in zip(coordinates(peer), q, speed, strict=True):
-            coordinate.setValue(state, float(value), False)
-            coordinate.setSpeedValue(state, float(rate))
-        peer.realizeVelocity(state)
-        controls = peer.updDefaultControls()
-        for i in range(controls.size()):
-            controls.set(i, activation)
-        peer.setControls(state, controls)
-        for muscle in muscles(peer):
-            muscle.setActivation(state, activation)
-            muscle.computeEquilibrium(state)
-        peer.realizeAcceleration(state)
-        current = [muscle.getGeometryPath().getCurrentPath(state) for muscle in muscles(peer)]
-        kinds = [[path.get(i).getConcreteClassName() for i in range(path.getSize())] for path in current]
-        wraps.append(["PathWrapPoint" in kind for kind in kinds])
-        found.append(
-            (
-                [muscle.getLength(state) for muscle in muscles(peer)],
-                [muscle.getActuation(state) for muscle in muscles(peer)],
-                [coordinate.getAccelerationValue(state) for coordinate in coordinates(peer)],
-            )
-        )
-    their_lengths, their_tensions, their_udot = (np.array(x) for x in zip(*found, strict=True))
-    straight = ~np.array(wraps)
+    lengths, tensions, udot = driven(model, poses, u, 0.4)
+    their_lengths, their_tensions, their_udot, straight = driven_in_opensim(opensim, model_path("arm"), poses, u, 0.4)
     assert straight.mean() > 0.2 and not straight.all()
     length_gap = np.abs(lengths - their_lengths)
     tension_gap = np.abs(tensions - their_tensions) / np.asarray(model.muscles.max_isometric_force)

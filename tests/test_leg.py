@@ -2,13 +2,12 @@
 
 from __future__ import annotations
 
-import jax
 import numpy as np
 import pytest
 
 import myograd as mg
-from computed import HASTE, loaded
-from live_opensim import coordinates, muscles
+from computed import loaded
+from live_driven import driven, driven_in_opensim
 from myograd.models import model_path
 from myograd.models._leg import SPHERE
 
@@ -95,49 +94,13 @@ def test_the_sole_touches_the_ground_when_standing(model: mg.Model):
 def test_same_numbers_in_opensim(opensim, model: mg.Model):
     """With muscles half active, stops and contact. The gastrocnemii wrap at some poses: see `test_arm`."""
     random = np.random.default_rng(4)
-    poses, activation = 40, 0.4
-    m = len(model.muscle_names)
+    poses = 40
     low, high = np.clip(np.asarray(model.coordinates.range), -1.0, 1.2)
     q = low + (high - low) * random.uniform(0.1, 0.9, (poses, len(low)))
     q[:, model.coordinate_names.index("pelvis_y")] = random.uniform(0.7, 1.0, poses)
     u = random.normal(size=q.shape)
-    given = np.full(m, activation)
-
-    def ours(q, u):
-        fibers = mg.muscle_equilibrium(model, q, u, given)
-        state = mg.State(q, u, given, fibers)
-        tension = mg.muscle_dynamics(model, q, u, given, fibers).tendon_force
-        return mg.muscle_lengths(model, q), tension, mg.state_derivative(model, state, given).u
-
-    lengths, tensions, udot = jax.jit(jax.vmap(ours), compiler_options=HASTE)(q, u)
-    peer = opensim.Model(str(model_path("leg")))
-    state = peer.initSystem()
-    found, wraps = [], []
-    for pose, speed in zip(q, u, strict=True):
-        for coordinate, value, rate in zip(coordinates(peer), pose, speed, strict=True):
-            coordinate.setValue(state, float(value), False)
-            coordinate.setSpeedValue(state, float(rate))
-        peer.realizeVelocity(state)
-        controls = peer.updDefaultControls()
-        for i in range(controls.size()):
-            controls.set(i, activation)
-        peer.setControls(state, controls)
-        for muscle in muscles(peer):
-            muscle.setActivation(state, activation)
-            muscle.computeEquilibrium(state)
-        peer.realizeAcceleration(state)
-        current = [muscle.getGeometryPath().getCurrentPath(state) for muscle in muscles(peer)]
-        kinds = [[path.get(i).getConcreteClassName() for i in range(path.getSize())] for path in current]
-        wraps.append(["PathWrapPoint" in kind for kind in kinds])
-        found.append(
-            (
-                [muscle.getLength(state) for muscle in muscles(peer)],
-                [muscle.getActuation(state) for muscle in muscles(peer)],
-                [coordinate.getAccelerationValue(state) for coordinate in coordinates(peer)],
-            )
-        )
-    their_lengths, their_tensions, their_udot = (np.array(x) for x in zip(*found, strict=True))
-    straight = ~np.array(wraps)
+    lengths, tensions, udot = driven(model, q, u, 0.4)
+    their_lengths, their_tensions, their_udot, straight = driven_in_opensim(opensim, model_path("leg"), q, u, 0.4)
     assert np.abs(lengths - their_lengths)[straight].max() < 1e-12
     assert np.abs(lengths - their_lengths).max() < 5e-6
     strength = np.asarray(model.muscles.max_isometric_force)

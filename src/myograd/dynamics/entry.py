@@ -104,10 +104,15 @@ def _accepted(model: Model, function: str, accept: Any) -> tuple[str, ...]:
 
 def need_constraints(model: Model, function: str, accept: tuple[str, ...]) -> None:
     """Raise unless every constraint that could not be read is accepted by name."""
-    missing = [part for part in model.names.unread if part.severity == "motion" and part.name not in accept]
+    need(model, function, accept, "motion", "part(s) of the file that are not read")
+
+
+def need(model: Model, function: str, accept: tuple[str, ...], severity: str, what: str) -> None:
+    """Raise unless everything of the file that was left unread with this severity is accepted by name."""
+    missing = [part for part in model.names.unread if part.severity == severity and part.name not in accept]
     if missing:
         first = missing[0]
         raise UnreadError(
-            f"{function} of {model.names.model!r} depends on {len(missing)} part(s) of the file that are not read, first "
-            f"{first.kind} {first.name!r} (line {first.line}): {first.reason}. To do without, pass accept=({first.name!r},)"
+            f"{function} of {model.names.model!r} depends on {len(missing)} {what}, first {first.kind} {first.name!r} (line "
+            f"{first.line}): {first.reason}. To do without, pass accept=({first.name!r},)"
         )

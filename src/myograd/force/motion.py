@@ -12,12 +12,11 @@ import jax.numpy as jnp
 import numpy as np
 from jaxtyping import Array, Float
 
-from ..dynamics.entry import SHAPES, entry, need_constraints
+from ..dynamics.entry import SHAPES, entry, need, need_constraints
 from ..dynamics.forward import Dynamics, by_elimination
 from ..dynamics.inverse import generalized_force
 from ..dynamics.kinematics import Motion, Pose, coordinate_rates, motion, pose
 from ..dynamics.wrenches import on_links
-from ..errors import UnreadError
 from ..model.model import Model
 from ..muscle.contraction import activation_rates, fiber_equilibrium, in_range, muscle_states
 from ..muscle.length import lengths_and_gradient
@@ -56,13 +55,7 @@ class _Forces(eqx.Module):
 
 def need_forces(model: Model, function: str, accept: tuple[str, ...]) -> None:
     """Raise unless every force that is not computed is accepted by name."""
-    missing = [part for part in model.names.unread if part.severity == "force" and part.name not in accept]
-    if missing:
-        first = missing[0]
-        raise UnreadError(
-            f"{function} of {model.names.model!r} depends on {len(missing)} force(s) that are not computed, first {first.kind} "
-            f"{first.name!r} (line {first.line}): {first.reason}. To do without, pass accept=({first.name!r},)"
-        )
+    need(model, function, accept, "force", "force(s) that are not computed")
 
 
 def _forces(model: Model, state: State, controls: Float[Array, " k"]) -> _Forces:

@@ -25,8 +25,6 @@ import jax.numpy as jnp
 import numpy as np
 from jaxtyping import Array, Bool, Float, Int
 
-from .spatial import dot
-
 Vectors = Float[Array, "3 n"]
 Scalars = Float[Array, " n"]
 Flags = Bool[Array, " n"]
@@ -45,11 +43,6 @@ def root(x: Scalars) -> Scalars:
     """sqrt(x), and 0 with derivative 0 for x <= 0."""
     none = x <= 0  # what is not a number stays none
     return jnp.where(none, 0.0, jnp.sqrt(jnp.where(none, 1.0, x)))
-
-
-def norm(v: Vectors) -> Scalars:
-    """|v| with derivative 0 at v = 0."""
-    return root(dot(v, v))
 
 
 def unless_zero(x: Scalars) -> Scalars:

@@ -11,8 +11,8 @@ import jax.numpy as jnp
 import numpy as np
 from jaxtyping import Array, Float
 
-from .spatial import cross, dot, settled
-from .wrap_common import Arc, Flags, Scalars, Signs, Vectors, norm, root, turned, unless_zero
+from .spatial import cross, dot, norm, settled
+from .wrap_common import Arc, Flags, Scalars, Signs, Vectors, root, turned, unless_zero
 
 
 def arc(

@@ -18,8 +18,8 @@ import jax.numpy as jnp
 import numpy as np
 from jaxtyping import Array, Float
 
-from .spatial import dot, settled
-from .wrap_common import Arc, Flags, Scalars, Signs, Vectors, norm, root, unless_zero
+from .spatial import dot, norm, settled
+from .wrap_common import Arc, Flags, Scalars, Signs, Vectors, root, unless_zero
 from .wrap_geodesic import at_root, trace
 
 _NODES, _WEIGHTS = np.polynomial.legendre.leggauss(128)  # as many as the search uses for the narrowest of rings

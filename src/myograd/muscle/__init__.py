@@ -1,1 +1,5 @@
 """Muscle paths and their leverage; contraction, activation and EMG follow."""
+
+import jax
+
+jax.config.update("jax_enable_x64", True)  # activation and EMG need no model, whose loading switches it on

@@ -14,7 +14,6 @@ from __future__ import annotations
 import math
 from typing import Any
 
-import jax
 import jax.numpy as jnp
 import numpy as np
 from jax import lax
@@ -22,8 +21,6 @@ from jax.core import Tracer
 from jaxtyping import Array, Float
 
 from ..errors import ModelError
-
-jax.config.update("jax_enable_x64", True)  # here too: these functions need no model, whose loading switches it on
 
 FORGOTTEN = 1e-10  # what is left of the difference between two starts before they count as one
 STRETCHES = 16  # at most: more do not fill the processor better

@@ -9,6 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
 
@@ -48,9 +49,9 @@ class BezierCurve:
         corner = np.clip(np.searchsorted(knots, x, side="right") - 1, 0, len(self.x) - 1)
         px, py = self.x[corner].T, self.y[corner].T
         s = np.where(x <= knots[corner], 0.0, _solve(px, np.clip(x, knots[0], knots[-1])))
-        value, dx, dy = _value(py, s), _slope(px, s), _slope(py, s)
+        value, dx, dy = quintic(py, s), quintic_slope(px, s), quintic_slope(py, s)
         slope = dy / dx
-        curvature = (_curvature(py, s) - slope * _curvature(px, s)) / dx**2
+        curvature = (quintic_curvature(py, s) - slope * quintic_curvature(px, s)) / dx**2
         for end, beyond, at in ((0, x < knots[0], knots[0]), (1, x > knots[-1], knots[-1])):
             value = np.where(beyond, value + self.slopes[end] * (x - at), value)
             slope = np.where(beyond, self.slopes[end], slope)
@@ -87,15 +88,16 @@ def _corner(left: tuple[float, float, float], right: tuple[float, float, float],
     return np.array([start, near, near, far, far, end]).T
 
 
-def _value(p: np.ndarray, s: np.ndarray) -> np.ndarray:
+def quintic(p: Any, s: Any) -> Any:
+    """Of coefficients p [6, ...] of ascending powers; NumPy's or JAX's arrays."""
     return ((((p[5] * s + p[4]) * s + p[3]) * s + p[2]) * s + p[1]) * s + p[0]
 
 
-def _slope(p: np.ndarray, s: np.ndarray) -> np.ndarray:
+def quintic_slope(p: Any, s: Any) -> Any:
     return (((5 * p[5] * s + 4 * p[4]) * s + 3 * p[3]) * s + 2 * p[2]) * s + p[1]
 
 
-def _curvature(p: np.ndarray, s: np.ndarray) -> np.ndarray:
+def quintic_curvature(p: Any, s: Any) -> Any:
     return ((20 * p[5] * s + 12 * p[4]) * s + 6 * p[3]) * s + 2 * p[2]
 
 
@@ -104,9 +106,9 @@ def _solve(p: np.ndarray, x: np.ndarray) -> np.ndarray:
     low, high = np.zeros_like(x), np.ones_like(x)
     s = np.full_like(x, 0.5)
     for _ in range(60):
-        excess = _value(p, s) - x
+        excess = quintic(p, s) - x
         high, low = np.where(excess > 0, s, high), np.where(excess > 0, low, s)
-        newton = s - excess / _slope(p, s)
+        newton = s - excess / quintic_slope(p, s)
         after = np.where((newton >= low) & (newton <= high), newton, (low + high) / 2)
         if np.all(np.abs(after - s) < 1e-15):
             return after

@@ -25,7 +25,6 @@ from ..model.model import Model, MuscleValues
 from ..model.muscle_kinds import MuscleKinds
 from ..model.muscle_properties import DE_GROOTE_FREGLY, MILLARD, RIGID, SCHUTTE, THELEN
 from . import degroote_fregly, millard, rigid_tendon, schutte, thelen
-from .activation import activation_rate, smoothed_activation_rate
 from .api import muscle_rows, need_paths
 from .length import lengths_and_gradient
 from .state import MuscleState, Vector, held
@@ -38,6 +37,7 @@ CLASSES: dict[str, ModuleType] = {
     RIGID: rigid_tendon,
 }
 SHAPES.update(dict.fromkeys(("activation", "excitation", "fiber_length", "fiber_velocity"), ("muscle_names",)))
+NOTHING: Any = np.zeros(0)
 F = TypeVar("F", bound=Callable[..., Any])
 
 
@@ -91,8 +91,9 @@ def _shape(kinds: MuscleKinds, kind: str, muscles: list[int]) -> Any:
         raise
 
 
-def _each(model: Model, compute: Callable[..., Any], *columns: Vector) -> Any:
-    """`compute(group, its parameters, its entries of columns)` for all groups, put together again."""
+def _each(model: Model, compute: Callable[..., Any], *columns: Vector, nothing: Any = NOTHING) -> Any:
+    """`compute(group, its parameters, its entries of columns)` for all groups, put together again. `nothing`: the result of
+    a model without muscles that can be computed."""
     made = grouped(model.muscle_kinds)
     whole = len(made.groups) == 1 and not made.missing
 
@@ -106,20 +107,12 @@ def _each(model: Model, compute: Callable[..., Any], *columns: Vector) -> Any:
     if whole:
         return results[0]
     blank = jnp.full(made.missing, jnp.nan)
-    if not results:
-        results = [compute_nothing(compute)]
 
     def join(*parts: Array) -> Array:
         everything = jnp.concatenate([*parts, blank])
         return everything if made.order is None else everything[made.order]
 
-    return jax.tree.map(join, *results)
-
-
-def compute_nothing(compute: Callable[..., Any]) -> Any:
-    """The result of a model without muscles that can be computed."""
-    empty = jnp.zeros(0)
-    return MuscleState(*[empty] * len(MuscleState._fields)) if compute is _group_dynamics else empty
+    return jax.tree.map(join, *(results or [nothing]))
 
 
 def _activated(group: Group, activation: Vector) -> Vector:
@@ -138,7 +131,8 @@ def _group_dynamics(
 
 def muscle_states(model: Model, length: Vector, speed: Vector, activation: Vector, fiber_length: Vector) -> MuscleState:
     """What every muscle does, from its path's length [m] and speed [m/s], its activation and fibre length [m]."""
-    return _each(model, _group_dynamics, length, speed, activation, fiber_length)
+    nothing = MuscleState(*[NOTHING] * len(MuscleState._fields))
+    return _each(model, _group_dynamics, length, speed, activation, fiber_length, nothing=nothing)
 
 
 def fiber_equilibrium(model: Model, length: Vector, speed: Vector, activation: Vector) -> Vector:
@@ -163,8 +157,6 @@ def force_balance(
 def _group_balance(
     group: Group, p: MuscleValues, length: Vector, activation: Vector, fiber_length: Vector, fiber_velocity: Vector
 ) -> Vector:
-    if getattr(group.shape, "variant", "") == "rigid":
-        return jnp.zeros_like(length)
     a = _activated(group, activation)
     return group.of.force_balance(p, group.shape, length, a, fiber_length, fiber_velocity)
 
@@ -289,14 +281,4 @@ def activation_rates(model: Model, activation: Vector, excitation: Vector) -> Ve
 
 
 def _group_rate(group: Group, p: MuscleValues, activation: Vector, excitation: Vector) -> Vector:
-    shape, activation = group.shape, _activated(group, activation)
-    times = p.activation_time_constant, p.deactivation_time_constant
-    if group.of is degroote_fregly:
-        return smoothed_activation_rate(excitation, activation, *times, shape.smoothing)
-    if group.of is schutte:
-        rising = excitation >= activation
-        gain = jnp.where(rising, shape.activation1 * excitation, 0.0) + shape.activation2
-        return (excitation - activation) * gain / shape.time_scale
-    if group.of is rigid_tendon:
-        return jnp.zeros_like(activation)
-    return activation_rate(excitation, activation, *times)
+    return group.of.activation_derivative(p, group.shape, _activated(group, activation), excitation)

@@ -19,7 +19,7 @@ import numpy as np
 from jax import lax
 from jaxtyping import Array, Float
 
-from .bezier import BezierCurve
+from .bezier import BezierCurve, quintic, quintic_curvature, quintic_slope
 
 CELLS = 8  # per corner
 Vector = Float[Array, " muscles"]
@@ -75,25 +75,13 @@ def crossing(curve: Cells, gain: Vector, damping: Vector, force: Vector) -> tupl
     goal = lax.stop_gradient(force)
     s = jnp.clip((goal - fixed[0]) / (fixed[1] + fixed[2] + fixed[3] + fixed[4] + fixed[5]), 0.0, 1.0)
     for _ in range(3):
-        excess, slope = _value(fixed, s) - goal, _slope(fixed, s)
-        s = jnp.clip(s - 2 * excess * slope / (2 * slope**2 - excess * _curvature(fixed, s)), 0.0, 1.0)
+        excess, slope = quintic(fixed, s) - goal, quintic_slope(fixed, s)
+        s = jnp.clip(s - 2 * excess * slope / (2 * slope**2 - excess * quintic_curvature(fixed, s)), 0.0, 1.0)
     for _ in range(2):
-        s = s - (_value(p, s) - force) / _slope(p, s)
-    found_x, found_y = _value(x, s), _value(y, s)
+        s = s - (quintic(p, s) - force) / quintic_slope(p, s)
+    found_x, found_y = quintic(x, s), quintic(y, s)
     for end, beyond in ((0, force < at_nodes[0]), (-1, force > at_nodes[-1])):
         along = (force - at_nodes[end]) / (gain * curve.slopes[end] + damping)
         found_x = jnp.where(beyond, curve.x[end] + along, found_x)
         found_y = jnp.where(beyond, curve.y[end] + curve.slopes[end] * along, found_y)
     return found_x, found_y
-
-
-def _value(p: Array, s: Array) -> Array:
-    return ((((p[5] * s + p[4]) * s + p[3]) * s + p[2]) * s + p[1]) * s + p[0]
-
-
-def _slope(p: Array, s: Array) -> Array:
-    return (((5 * p[5] * s + 4 * p[4]) * s + 3 * p[3]) * s + 2 * p[2]) * s + p[1]
-
-
-def _curvature(p: Array, s: Array) -> Array:
-    return ((20 * p[5] * s + 12 * p[4]) * s + 6 * p[3]) * s + 2 * p[2]

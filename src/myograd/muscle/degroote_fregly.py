@@ -16,8 +16,9 @@ import numpy as np
 
 from ..model.model import MuscleValues
 from ..model.muscle_kinds import MuscleKinds
+from .activation import smoothed_activation_rate
 from .equilibrium import bracketed_root, with_derivatives
-from .state import TINY, Fiber, MuscleState, Vector, at_least, held, muscle_state, pennate
+from .state import TINY, Fiber, MuscleState, Vector, at_least, fiber_width, held, muscle_state, pennate
 
 # Three Gaussian-like bumps of the active curve: height, centre, width, growth of the width.
 BUMPS = (
@@ -99,21 +100,23 @@ def tendon_strain(p: MuscleValues, multiplier: Vector) -> Vector:
     return jnp.log1p(multiplier / TENDON) / _tendon_stiffness(p)
 
 
-def _width(p: MuscleValues) -> Vector:
-    return p.optimal_fiber_length * jnp.sin(p.pennation_angle)
-
-
 def _fiber_along(p: MuscleValues, along: Vector) -> Fiber:
     """The fibre that takes `along` of the path."""
-    length = jnp.maximum(jnp.sqrt(along**2 + _width(p) ** 2), TINY)
-    return Fiber(length, _width(p) / length, along / length)
+    length = jnp.maximum(jnp.sqrt(along**2 + fiber_width(p) ** 2), TINY)
+    return Fiber(length, fiber_width(p) / length, along / length)
 
 
 def _given_fiber(p: MuscleValues, length: Vector, fiber_length: Vector) -> Fiber:
     """A fibre of known length. It is folded back on the tendon where the path is shorter than the slack tendon: OpenSim's
     tendon does not push, so its fibre does."""
-    fiber = pennate(_width(p), jnp.maximum(fiber_length, TINY), STEEPEST)
+    fiber = pennate(fiber_width(p), jnp.maximum(fiber_length, TINY), STEEPEST)
     return fiber._replace(cos=jnp.where(length < p.tendon_slack_length, -fiber.cos, fiber.cos))
+
+
+def activation_derivative(p: MuscleValues, of: Shape, activation: Vector, excitation: Vector) -> Vector:
+    """da/dt [1/s]."""
+    times = p.activation_time_constant, p.deactivation_time_constant
+    return smoothed_activation_rate(excitation, activation, *times, jnp.asarray(of.smoothing))
 
 
 def dynamics(
@@ -140,11 +143,10 @@ def dynamics(
     total = active + passive
     strength = p.max_isometric_force
     return muscle_state(
+        p,
         tendon_force=strength * (total * fiber.cos if rigid else ft),
         fiber=fiber,
         tendon_length=tendon_length,
-        tendon_slack_length=p.tendon_slack_length,
-        optimal_fiber_length=p.optimal_fiber_length,
         fiber_velocity=v * fastest,
         norm_fiber_velocity=v,
         activation=activation,
@@ -159,6 +161,8 @@ def force_balance(
     p: MuscleValues, of: Shape, length: Vector, activation: Vector, fiber_length: Vector, fiber_velocity: Vector
 ) -> Vector:
     """Fibre force along the tendon less tendon force, normalised: the implicit form, damping included."""
+    if of.variant == "rigid":
+        return jnp.zeros_like(length)
     v = fiber_velocity / (p.max_contraction_velocity * p.optimal_fiber_length)
     return _balance(p, of, length, activation, _given_fiber(p, length, fiber_length), v)
 

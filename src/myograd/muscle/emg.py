@@ -10,7 +10,6 @@ from __future__ import annotations
 from typing import Any
 
 import equinox as eqx
-import jax
 import jax.numpy as jnp
 import numpy as np
 from jax import lax, nn
@@ -19,8 +18,6 @@ from jaxtyping import Array, Float
 from scipy import signal
 
 from ..errors import ModelError
-
-jax.config.update("jax_enable_x64", True)  # here too: this needs no model, whose loading switches it on
 
 FURTHEST = 1 - 1e-6  # of the free poles from zero: tanh of a large number rounds to 1
 

@@ -17,10 +17,11 @@ import numpy as np
 from ..model.model import MuscleValues
 from ..model.muscle_kinds import MuscleKinds
 from ..model.muscle_properties import CurveNumbers
+from .activation import activation_rate
 from .crossing import Cells, cells, crossing
 from .curves import active_force_length, force_velocity, passive_force_length, tendon_force_length
 from .equilibrium import bracketed_root, with_derivatives
-from .state import TINY, Fiber, MuscleState, Vector, at_least, muscle_state, pennate
+from .state import TINY, Fiber, MuscleState, Vector, at_least, fiber_width, muscle_state, pennate
 from .table import CurveTable, look_up, tabulate
 
 LEAST_DAMPING = 0.001  # below it, OpenSim takes the classic equation
@@ -97,12 +98,12 @@ def _invertible(numbers: CurveNumbers) -> CurveNumbers:
 
 
 def _fiber(p: MuscleValues, of: MillardShape, length: Vector) -> Fiber:
-    return pennate(p.optimal_fiber_length * jnp.sin(p.pennation_angle), length, of.steepest)
+    return pennate(fiber_width(p), length, of.steepest)
 
 
 def shortest_fiber(p: MuscleValues, of: MillardShape) -> Vector:
     """The fibre is clamped here: no shorter one is active, or fits at the maximum pennation."""
-    width = p.optimal_fiber_length * jnp.sin(p.pennation_angle)
+    width = fiber_width(p)
     return jnp.maximum(jnp.maximum(of.shortest * p.optimal_fiber_length, width / of.steepest), TINY)
 
 
@@ -110,6 +111,11 @@ def tendon_multiplier(p: MuscleValues, of: MillardShape, tendon_length: Vector) 
     """f_T. The tabulated curve, stretched along the strain if the strain at one unit of force has been changed."""
     strain = tendon_length / p.tendon_slack_length - 1
     return look_up(of.tendon, 1 + strain * (of.tendon_strain / p.tendon_strain_at_one_norm_force))
+
+
+def activation_derivative(p: MuscleValues, of: MillardShape, activation: Vector, excitation: Vector) -> Vector:
+    """da/dt [1/s]."""
+    return activation_rate(excitation, activation, p.activation_time_constant, p.deactivation_time_constant)
 
 
 def dynamics(
@@ -150,11 +156,10 @@ def dynamics(
         jnp.where(clamped, 0.0, p.max_isometric_force * force) for force in (active, passive, total)
     )
     return muscle_state(
+        p,
         tendon_force=p.max_isometric_force * ft,
         fiber=fiber,
         tendon_length=tendon_length,
-        tendon_slack_length=p.tendon_slack_length,
-        optimal_fiber_length=p.optimal_fiber_length,
         fiber_velocity=v * fastest,
         norm_fiber_velocity=v,
         activation=activation,
@@ -167,7 +172,7 @@ def dynamics(
 
 def _rigid_fiber(p: MuscleValues, of: MillardShape, length: Vector) -> Vector:
     """What the path leaves to the fibre, if that is more than the steepest one takes."""
-    width = p.optimal_fiber_length * jnp.sin(p.pennation_angle)
+    width = fiber_width(p)
     along = length - p.tendon_slack_length
     steepest = width / of.steepest
     fits = along > steepest * np.sqrt(1 - of.steepest**2)
@@ -179,6 +184,8 @@ def force_balance(
     p: MuscleValues, of: MillardShape, length: Vector, activation: Vector, fiber_length: Vector, fiber_velocity: Vector
 ) -> Vector:
     """Fibre force along the tendon less tendon force, normalised: zero when the two agree (the implicit form)."""
+    if of.variant == "rigid":
+        return jnp.zeros_like(length)
     fiber = _fiber(p, of, fiber_length)
     norm_length = fiber_length / p.optimal_fiber_length
     norm_velocity = fiber_velocity / (p.max_contraction_velocity * p.optimal_fiber_length)
@@ -197,7 +204,7 @@ def equilibrium(p: MuscleValues, of: MillardShape, length: Vector, speed: Vector
     """
     if of.variant == "rigid":
         return at_least(_rigid_fiber(p, of, length), shortest_fiber(p, of))
-    width = p.optimal_fiber_length * jnp.sin(p.pennation_angle)
+    width = fiber_width(p)
     low = shortest_fiber(p, of)
 
     def fiber_for(tendon: Vector) -> Vector:

@@ -16,7 +16,7 @@ from ..geometry.piecewise import PiecewisePolynomials
 from ..model.model import MuscleValues
 from ..model.muscle_kinds import MuscleKinds
 from .splines import spline_value, splines
-from .state import TINY, Fiber, MuscleState, Vector, at_least, held, muscle_state
+from .state import TINY, Fiber, MuscleState, Vector, at_least, fiber_width, held, muscle_state
 
 NARROW = 2.0**-26  # [m] muscles less wide than this count as parallel
 MOST_PASSIVE = 10.0
@@ -44,12 +44,17 @@ def shape(kinds: MuscleKinds, muscles: Sequence[int]) -> Shape:
 
 
 def _fiber(p: MuscleValues, length: Vector) -> Fiber:
-    width = p.optimal_fiber_length * jnp.sin(p.pennation_angle)
+    width = fiber_width(p)
     along = at_least(length - p.tendon_slack_length, 0.0)
     pennate = width > NARROW
     fiber_length = jnp.where(pennate, jnp.hypot(along, jnp.where(pennate, width, 1.0)), along)
     some = jnp.maximum(fiber_length, TINY)
     return Fiber(fiber_length, jnp.where(pennate, width / some, 0.0), jnp.where(pennate, along / some, 1.0))
+
+
+def activation_derivative(p: MuscleValues, of: Shape, activation: Vector, excitation: Vector) -> Vector:
+    """There is no such state."""
+    return jnp.zeros_like(activation)
 
 
 def dynamics(
@@ -64,11 +69,10 @@ def dynamics(
     active, passive = p.max_isometric_force * activation * fal * fv, p.max_isometric_force * fpl
     rest = p.tendon_slack_length
     state = muscle_state(
+        p,
         tendon_force=(active + passive) * fiber.cos,
         fiber=fiber,
         tendon_length=rest,
-        tendon_slack_length=jnp.where(rest > 0, rest, 1.0),
-        optimal_fiber_length=p.optimal_fiber_length,
         fiber_velocity=speed,
         norm_fiber_velocity=v,
         activation=activation,

@@ -22,7 +22,7 @@ from ..model.model import MuscleValues
 from ..model.muscle_kinds import MuscleKinds
 from .equilibrium import with_derivatives
 from .splines import spline_value, splines
-from .state import TINY, Fiber, MuscleState, Vector, at_least, muscle_state
+from .state import TINY, Fiber, MuscleState, Vector, at_least, fiber_width, muscle_state
 
 HYPERBOLA, LENGTHENING_SLOPE, LENGTHENING_FORCE = 0.15, 0.13, 1.4
 CLOSE_ENOUGH = 0.01  # [N] OpenSim's equilibrium of this class
@@ -75,14 +75,10 @@ def tendon_multiplier(of: Shape, strain: Vector) -> Vector:
     return jnp.where(strain < 0, 0.0, spline_value(of.tendon, strain))
 
 
-def _width(p: MuscleValues) -> Vector:
-    return p.optimal_fiber_length * jnp.sin(p.pennation_angle)
-
-
 def _fiber(p: MuscleValues, length: Vector) -> Fiber:
     """Perpendicular to the tendon where shorter than the muscle is wide; along it where there is no length at all."""
     some = jnp.maximum(length, TINY)
-    sin = jnp.where(length < 2.3e-16, 0.0, jnp.minimum(_width(p) / some, 1.0))
+    sin = jnp.where(length < 2.3e-16, 0.0, jnp.minimum(fiber_width(p) / some, 1.0))
     upright = sin >= 1
     cos = jnp.where(upright, 6.1e-17, jnp.sqrt(jnp.where(upright, 1.0, 1 - sin**2)))
     return Fiber(length, sin, cos)
@@ -111,6 +107,13 @@ def force_at(p: MuscleValues, a_fal: Vector, v: Vector) -> Vector:
     return jnp.where(v <= 0, shortening, lengthening)
 
 
+def activation_derivative(p: MuscleValues, of: Shape, activation: Vector, excitation: Vector) -> Vector:
+    """da/dt [1/s]."""
+    rising = excitation >= activation
+    gain = jnp.where(rising, of.activation1 * excitation, 0.0) + of.activation2
+    return (excitation - activation) * gain / of.time_scale
+
+
 def dynamics(
     p: MuscleValues, of: Shape, length: Vector, speed: Vector, activation: Vector, fiber_length: Vector
 ) -> MuscleState:
@@ -129,11 +132,10 @@ def dynamics(
     active = ft / fiber.cos - fpl
     fastest = p.optimal_fiber_length * p.max_contraction_velocity  # not used by this class, and zero in some files
     return muscle_state(
+        p,
         tendon_force=strength * ft,
         fiber=fiber,
         tendon_length=tendon_length,
-        tendon_slack_length=p.tendon_slack_length,
-        optimal_fiber_length=p.optimal_fiber_length,
         fiber_velocity=v,
         norm_fiber_velocity=jnp.where(fastest > 0, v / jnp.where(fastest > 0, fastest, 1.0), jnp.nan),
         activation=activation,
@@ -147,7 +149,7 @@ def dynamics(
 def _stiff_cosine(p: MuscleValues, length: Vector) -> Vector:
     """Of the pennation that the fibre would have on a tendon of slack length; in OpenSim's mixture of units."""
     along = length / p.optimal_fiber_length - p.tendon_slack_length
-    fiber = jnp.sqrt(along**2 + _width(p) ** 2) / p.optimal_fiber_length
+    fiber = jnp.sqrt(along**2 + fiber_width(p) ** 2) / p.optimal_fiber_length
     sin = jnp.sin(p.pennation_angle) / jnp.maximum(fiber, TINY)
     return jnp.sqrt(jnp.maximum(1 - sin**2, 0.0))
 
@@ -190,7 +192,7 @@ def equilibrium(p: MuscleValues, of: Shape, length: Vector, speed: Vector, activ
     found = _opensim_iteration(of, lax.stop_gradient(given))
     slack = length < p.tendon_slack_length
     balance = with_derivatives(lambda given, x: _balance_at_rest(of, given, x), given, found)
-    return jnp.where(slack, _width(p), balance)
+    return jnp.where(slack, fiber_width(p), balance)
 
 
 def _opensim_iteration(of: Shape, given: Given) -> Vector:
@@ -198,7 +200,7 @@ def _opensim_iteration(of: Shape, given: Given) -> Vector:
     changes; at most 100."""
     p, length, activation = given
     strength, optimal, rest = p.max_isometric_force, p.optimal_fiber_length, p.tendon_slack_length
-    width = _width(p)
+    width = fiber_width(p)
 
     def not_slack(fiber_length: Vector) -> tuple[Vector, Vector, Vector]:
         """Fibre length, cosine, tendon length; the fibre shortened to what a tendon at rest leaves to it."""

@@ -8,6 +8,8 @@ import jax.numpy as jnp
 import numpy as np
 from jaxtyping import Array, Float
 
+from ..model.model import MuscleValues
+
 Vector = Float[Array, " m"]
 TINY = 2.0**-45.5
 """Simbody's SignificantReal, machine epsilon to the power 7/8: OpenSim's margin where it compares lengths."""
@@ -67,6 +69,11 @@ class Fiber(NamedTuple):
         return self.length * self.cos
 
 
+def fiber_width(p: MuscleValues) -> Vector:
+    """What is constant of a fibre as it shortens and turns [m]."""
+    return p.optimal_fiber_length * jnp.sin(p.pennation_angle)
+
+
 def pennate(width: Vector, length: Vector, steepest: Vector | np.ndarray | float) -> Fiber:
     """The fibre of a length, with at most the pennation whose sine is `steepest`."""
     sin = held(width / at_least(length, TINY), 0.0, steepest)
@@ -74,12 +81,11 @@ def pennate(width: Vector, length: Vector, steepest: Vector | np.ndarray | float
 
 
 def muscle_state(
+    p: MuscleValues,
     *,
     tendon_force: Vector,
     fiber: Fiber,
     tendon_length: Vector,
-    tendon_slack_length: Vector,
-    optimal_fiber_length: Vector,
     fiber_velocity: Vector,
     norm_fiber_velocity: Vector,
     activation: Vector,
@@ -93,7 +99,7 @@ def muscle_state(
         tendon_force=tendon_force,
         fiber_length=fiber.length,
         fiber_velocity=fiber_velocity,
-        norm_fiber_length=fiber.length / optimal_fiber_length,
+        norm_fiber_length=fiber.length / p.optimal_fiber_length,
         norm_fiber_velocity=norm_fiber_velocity,
         pennation=jnp.arcsin(fiber.sin),
         activation=activation,
@@ -107,5 +113,5 @@ def muscle_state(
         passive_fiber_force_along_tendon=passive * fiber.cos,
         fiber_force_along_tendon=total * fiber.cos,
         tendon_length=tendon_length,
-        tendon_strain=tendon_length / tendon_slack_length - 1,
+        tendon_strain=tendon_length / p.tendon_slack_length - 1,
     )

@@ -8,7 +8,6 @@ but does not give their constants: the defaults are those usual with this model 
 
 from __future__ import annotations
 
-import jax
 import jax.numpy as jnp
 import numpy as np
 from jax import lax
@@ -17,8 +16,6 @@ from jaxtyping import Array, Float
 from ..errors import ModelError
 from .activation import check_excitation, starting_activation
 from .state import held
-
-jax.config.update("jax_enable_x64", True)  # here too: this needs no model, whose loading switches it on
 
 Vector = Float[Array, "*m"]
 

@@ -15,7 +15,7 @@ import jax.numpy as jnp
 import numpy as np
 from jaxtyping import Array, Float
 
-from .bezier import BezierCurve
+from .bezier import BezierCurve, quintic
 
 CLOSE = 1e-12
 MOST_STEPS = 2048
@@ -65,7 +65,7 @@ def look_up(table: CurveTable, x: Float[Array, " muscles"]) -> Float[Array, " mu
     row = jnp.floor(offset + per_width * x).astype(jnp.int32)
     c = jnp.moveaxis(jnp.asarray(table.rows).at[row].get(mode="clip"), -1, 0)
     s = x - c[0]
-    return ((((c[6] * s + c[5]) * s + c[4]) * s + c[3]) * s + c[2]) * s + c[1]
+    return quintic(c[1:], s)
 
 
 def _regions(curve: BezierCurve) -> list[tuple[float, float, np.ndarray]]:

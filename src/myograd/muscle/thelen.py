@@ -21,8 +21,9 @@ from jaxtyping import Array
 from ..geometry.spatial import settled
 from ..model.model import MuscleValues
 from ..model.muscle_kinds import MuscleKinds
+from .activation import activation_rate
 from .equilibrium import bracketed_root
-from .state import TINY, Fiber, MuscleState, Vector, at_least, held, muscle_state, pennate
+from .state import TINY, Fiber, MuscleState, Vector, at_least, fiber_width, held, muscle_state, pennate
 
 TOE_FORCE, TOE_SHAPE = 0.33, 3.0
 # Strain at the end of the toe and slope beyond it, such that toe and line meet with one slope (per strain at unit force).
@@ -126,17 +127,18 @@ def force_velocity(of: ThelenShape, a: Vector, norm_velocity: Vector) -> Vector:
     return jnp.where(v <= 0, shortening, lengthening)
 
 
-def _width(p: MuscleValues) -> Vector:
-    return p.optimal_fiber_length * jnp.sin(p.pennation_angle)
-
-
 def shortest_fiber(p: MuscleValues, of: ThelenShape) -> Vector:
     """The steepest fibre: zero where fibres are parallel to the tendon."""
-    return _width(p) / of.steepest
+    return fiber_width(p) / of.steepest
 
 
 def _fiber(p: MuscleValues, of: ThelenShape, length: Vector) -> Fiber:
-    return pennate(_width(p), length, of.steepest)
+    return pennate(fiber_width(p), length, of.steepest)
+
+
+def activation_derivative(p: MuscleValues, of: ThelenShape, activation: Vector, excitation: Vector) -> Vector:
+    """da/dt [1/s]."""
+    return activation_rate(excitation, activation, p.activation_time_constant, p.deactivation_time_constant)
 
 
 def dynamics(
@@ -157,11 +159,10 @@ def dynamics(
     strength = p.max_isometric_force
     active = jnp.where(clamped, 0.0, strength * active)
     return muscle_state(
+        p,
         tendon_force=strength * ft,
         fiber=fiber,
         tendon_length=tendon_length,
-        tendon_slack_length=p.tendon_slack_length,
-        optimal_fiber_length=p.optimal_fiber_length,
         fiber_velocity=v * p.max_contraction_velocity * p.optimal_fiber_length,
         norm_fiber_velocity=v,
         activation=activation,
@@ -216,7 +217,7 @@ def linear(of: ThelenShape, given: Given, fiber_length: Vector, fv: Vector, pull
     ft_slope = jnp.where(z > TOE_STRAIN, LINE_SLOPE, jnp.where(z > 0, scale * TOE_SHAPE / TOE_STRAIN * toe, 0.0))
     tendon = ft_slope / (p.tendon_strain_at_one_norm_force * p.tendon_slack_length)
     some_length = at_least(fiber_length, TINY)
-    upright = _width(p) / some_length
+    upright = fiber_width(p) / some_length
     cos_slope = upright**2 / (some_length * jnp.sqrt(1 - upright**2))
     force = a * fal * fv + fpl
     along_tendon = (a * fv * fal_slope + fpl_slope) / p.optimal_fiber_length * fiber.cos
@@ -248,7 +249,7 @@ def equilibrium(p: MuscleValues, of: ThelenShape, length: Vector, speed: Vector,
     shortest = shortest_fiber(p, of)
     low = lax.stop_gradient(shortest)
     one = jnp.ones_like(low)
-    slack = jnp.maximum(jnp.hypot(_width(p), jnp.maximum(length - p.tendon_slack_length, 0.0)), low)
+    slack = jnp.maximum(jnp.hypot(fiber_width(p), jnp.maximum(length - p.tendon_slack_length, 0.0)), low)
     # Nothing to look for where the iteration has ended well.
     least, most = jnp.where(converged, found, low), jnp.where(converged, found, slack)
     at_rest = bracketed_root(lambda given, x: linear(of, given, x, one).balance, given, least, most, found)
@@ -278,7 +279,7 @@ def _opensim_iteration(of: ThelenShape, given: Given) -> tuple[Vector, Vector, A
     p, length, *_ = given
     shortest = shortest_fiber(p, of)
     along = jnp.maximum(length - 1.01 * p.tendon_slack_length, 0.0)
-    start = jnp.maximum(jnp.hypot(_width(p), along), shortest)
+    start = jnp.maximum(jnp.hypot(fiber_width(p), along), shortest)
     # A parallel fibre without room starts at zero length; OpenSim divides by that, and leaves the fibre there. A tendon that
     # even the shortest fibre leaves slack cannot balance any.
     hopeless = (start <= 0) | (length - _fiber(p, of, shortest).along_tendon <= p.tendon_slack_length)
