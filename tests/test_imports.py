@@ -18,7 +18,7 @@ import myograd
 from myograd import models
 
 PACKAGE = Path(myograd.__file__).parent
-ROOMS = ("geometry", "model", "files", "dynamics", "muscle", "force", "soft", "simulate", "estimate", "studies", "app")
+ROOMS = ("geometry", "model", "files", "dynamics", "muscle", "force", "soft", "simulation", "estimate", "studies", "app")
 OPEN = {"errors", "models"}  # any room may use these
 USERS = {"studies", "app"}  # these may also use the public names, from `myograd` itself
 MAKERS = ("myograd.models._", "myograd.models.build")  # they write the shipped files; no room knows them
@@ -75,7 +75,7 @@ def test_every_folder_is_a_room():
         ("myograd.geometry.rotations", "from myograd.model import description"),
         ("myograd.files.osim_read", "import myograd.dynamics.forward"),
         ("myograd.dynamics.forward", "from ..muscle.path import lengths"),
-        ("myograd.muscle.path", "from myograd import simulate"),
+        ("myograd.muscle.path", "from myograd import simulation"),
         ("myograd.soft.rod", "import myograd"),
         ("myograd.soft.rod", "from myograd import load_model"),
         ("myograd.models.init", "from myograd.files import osim_read"),

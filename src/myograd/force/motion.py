@@ -43,7 +43,7 @@ class State(eqx.Module):
     """[s]; matters to prescribed coordinates only"""
 
 
-class _Forces(eqx.Module):
+class Forces(eqx.Module):
     """Forces at one state, and what they were worked out from."""
 
     at: Pose
@@ -58,7 +58,10 @@ def need_forces(model: Model, function: str, accept: tuple[str, ...]) -> None:
     need(model, function, accept, "force", "force(s) that are not computed")
 
 
-def _forces(model: Model, state: State, controls: Float[Array, " k"]) -> _Forces:
+def forces_at(
+    model: Model, state: State, controls: Float[Array, " k"], wrenches: Float[Array, "bodies 6"] | None = None
+) -> Forces:
+    """All forces but gravity and constraints; `wrenches` as in `state_derivative`."""
     q, u, parts, kinds = state.q, state.u, model.force_parts, model.muscle_kinds
     m = len(model.muscle_names)
     at = pose(model, q)
@@ -75,18 +78,20 @@ def _forces(model: Model, state: State, controls: Float[Array, " k"]) -> _Forces
     tau = coordinate_forces(model, q, u, controls) - jnp.where(pulled, tension, 0.0) @ jnp.where(
         pulled[:, None], gradient, 0.0
     )
-    wrenches = jnp.zeros((6, len(model.tree.inboard)))
+    inner = jnp.zeros((6, len(model.tree.inboard)))
     if len(parts.spring_link):
-        wrenches = wrenches + point_springs(model, at)
+        inner = inner + point_springs(model, at)
     if len(parts.bushing_link):
-        wrenches = wrenches + bushings(model, at, moving)
+        inner = inner + bushings(model, at, moving)
     if len(parts.pairs):
-        wrenches = wrenches + hunt_crossley(model, at, moving)
+        inner = inner + hunt_crossley(model, at, moving)
     if len(parts.smooth_surface):
-        wrenches = wrenches + smooth_contacts(model, at, moving)
+        inner = inner + smooth_contacts(model, at, moving)
     if len(parts.spring_link) + len(parts.bushing_link) + len(parts.pairs) + len(parts.smooth_surface):
-        tau = tau + generalized_force(model, at, wrenches)
-    return _Forces(at, moving, muscles, activation, tau)
+        tau = tau + generalized_force(model, at, inner)
+    if wrenches is not None:
+        tau = tau + generalized_force(model, at, on_links(model, at, wrenches))
+    return Forces(at, moving, muscles, activation, tau)
 
 
 @in_range
@@ -95,7 +100,7 @@ def applied_forces(model: Model, state: State, controls: Float[Array, " k"], acc
     """Generalised forces of all muscles, actuators, springs, limits and contacts [N m, N]; gravity and constraints are not among
     them. `controls`: one for each of `model.control_names`; excitations of muscles are held between 0 and 1."""
     need_forces(model, "applied_forces", accept)
-    return _forces(model, state, controls).tau
+    return forces_at(model, state, controls).tau
 
 
 @in_range
@@ -114,11 +119,15 @@ def state_derivative(
     """
     need_constraints(model, "state_derivative", accept)
     need_forces(model, "state_derivative", accept)
-    it = _forces(model, state, controls)
-    tau = it.tau
-    if wrenches is not None:
-        tau = tau + generalized_force(model, it.at, on_links(model, it.at, wrenches))
-    udot = by_elimination(Dynamics(model, state.q, state.u, it.at, it.moving, state.time), tau)
+    return state_rates(model, state, controls, wrenches)
+
+
+def state_rates(
+    model: Model, state: State, controls: Float[Array, " k"], wrenches: Float[Array, "bodies 6"] | None
+) -> State:
+    """See `state_derivative`."""
+    it = forces_at(model, state, controls, wrenches)
+    udot = by_elimination(Dynamics(model, state.q, state.u, it.at, it.moving, state.time), it.tau)
     excitation = controls[model.force_parts.muscle_control]
     return State(
         q=coordinate_rates(model, state.q, state.u),

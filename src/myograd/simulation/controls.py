@@ -1,0 +1,123 @@
+"""Controls over time: what `simulate` accepts, made into functions of time and state.
+
+A table's columns are joined by straight lines, as OpenSim's PrescribedController does with its default functions.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+import equinox as eqx
+import jax.numpy as jnp
+import numpy as np
+from jax.core import Tracer
+from jaxtyping import Array, Float
+
+from ..errors import ModelError, nearest
+from ..files.table import Table
+from ..force.motion import State
+from ..model.model import Model
+
+Controller = Callable[[Any, State], Float[Array, " k"]]
+
+
+class Course(eqx.Module):
+    """Controls at given times, straight lines between, constant before the first and after the last."""
+
+    time: Float[Array, " n"]
+    values: Float[Array, "n k"]
+
+    def __call__(self, t: Any, state: State) -> Float[Array, " k"]:
+        i = jnp.clip(jnp.searchsorted(self.time, t, side="right"), 1, len(self.time) - 1)
+        span = self.time[i] - self.time[i - 1]
+        along = jnp.clip((t - self.time[i - 1]) / span, 0.0, 1.0)
+        return self.values[i - 1] + along * (self.values[i] - self.values[i - 1])
+
+
+class Constant(eqx.Module):
+    values: Float[Array, " k"]
+
+    def __call__(self, t: Any, state: State) -> Float[Array, " k"]:
+        return self.values
+
+
+def controller(model: Model, controls: Any) -> Controller:
+    """A function of time and state from whatever `simulate` accepts as controls."""
+    if isinstance(controls, Table):
+        return course(model, controls)
+    if isinstance(controls, Course):
+        _check_course(model, controls)
+        return controls
+    if callable(controls):
+        return controls
+    values = jnp.zeros(len(model.control_names)) if controls is None else jnp.asarray(controls, float)
+    if values.shape != (len(model.control_names),):
+        raise ModelError(
+            f"constant controls have shape {values.shape}, but {model.names.model!r} needs one for each of its "
+            f"{len(model.control_names)} muscles and actuators (control_names)"
+        )
+    _check_range(model, values[None], None)
+    return Constant(values)
+
+
+def course(model: Model, table: Table) -> Course:
+    """A table's columns as controls of a model.
+
+    A column is called as the muscle or actuator, or by OpenSim's path to it (`/forceset/NAME`). Each must be there once, and
+    nothing else.
+    """
+    short = [name.removesuffix("/excitation").rsplit("/", 1)[-1] for name in table.names]
+    for name, plain in zip(table.names, short, strict=True):
+        if plain not in model.control_names:
+            raise ModelError(
+                f"controls: column {name!r} is no muscle or actuator of {model.names.model!r}"
+                f"{nearest(plain, list(model.control_names))}"
+            )
+        if short.count(plain) > 1:
+            raise ModelError(f"controls: there are {short.count(plain)} columns for {plain!r}")
+    missing = [name for name in model.control_names if name not in short]
+    if missing:
+        raise ModelError(
+            f"controls: {len(missing)} of the model's {len(model.control_names)} muscles and actuators have no column: "
+            f"{', '.join(missing[:8])}{', ...' if len(missing) > 8 else ''}"
+        )
+    values = table.data[:, [short.index(name) for name in model.control_names]]
+    found = Course(jnp.asarray(table.time), jnp.asarray(values))
+    _check_course(model, found)
+    return found
+
+
+def _check_course(model: Model, course: Course) -> None:
+    k = len(model.control_names)
+    if course.time.ndim != 1 or course.values.shape != (*course.time.shape, k):
+        raise ModelError(
+            f"controls over time need times [n] and values [n, {k}], not {course.time.shape} and {course.values.shape}"
+        )
+    if len(course.time) < 2:
+        raise ModelError(f"controls over time need at least two times, not {len(course.time)}")
+    if isinstance(course.time, Tracer):
+        return
+    time = np.asarray(course.time)
+    backwards = np.flatnonzero(~(np.diff(time) > 0))
+    if len(backwards):
+        raise ModelError(f"controls: time must increase: {time[backwards[0] + 1]} s comes after {time[backwards[0]]} s")
+    _check_range(model, course.values, time)
+
+
+def _check_range(model: Model, values: Any, time: np.ndarray | None) -> None:
+    """Raise if a control [n, k] is not finite, or a muscle's not between 0 and 1."""
+    if isinstance(values, Tracer):
+        return
+    numbers = np.asarray(values)
+    muscles = np.isin(np.arange(numbers.shape[1]), model.force_parts.muscle_control)
+    for bad, what in (
+        (~np.isfinite(numbers), "finite"),
+        (muscles & ((numbers < 0) | (numbers > 1)), "an excitation between 0 and 1"),
+    ):
+        if bad.any():
+            row, column = np.argwhere(bad)[0]
+            when = "" if time is None else f" at {time[row]:g} s"
+            raise ModelError(
+                f"controls: {model.control_names[column]} is {numbers[row, column]:g}{when}, which is not {what}"
+            )

@@ -1,0 +1,84 @@
+"""A motion from its start to the times asked for: the compiled core of every simulation.
+
+Steps are remembered so that derivatives can be taken backwards in time: `CHECKPOINTS` of them, and what lies between is computed
+again (Griewank's treeverse, in diffrax), so memory is bounded however long the motion is.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+import diffrax
+import equinox as eqx
+from jaxtyping import Array, Float, Int
+
+from .integrators import Method
+from .system import Phase, System
+
+CHECKPOINTS = 4096
+FIRST_STEP = 1e-5  # [s] where steps are chosen
+MOST_STEPS = 1_000_000
+
+
+class Carry(eqx.Module):
+    """Where an integrator stands, to go on from."""
+
+    time: Float[Array, ""]
+    y: Phase
+    solver: Any
+    controller: Any
+
+
+class Rolled(eqx.Module):
+    """What a rollout gives."""
+
+    y: Phase
+    """at the times asked for; infinite after a failure"""
+    end: Carry
+    steps: Int[Array, ""]
+    rejected: Int[Array, ""]
+    result: diffrax.RESULTS
+
+
+def rollout(
+    system: System,
+    y0: Phase,
+    times: Float[Array, " n"],
+    method: Method,
+    carry: Carry | None = None,
+    forward: bool = False,
+) -> Rolled:
+    """Phases at `times`, the first of which is the start; `carry` of an earlier part goes on as if it had not stopped.
+
+    `forward`: whether derivatives are taken forwards (`jax.jvp`) instead of backwards (`jax.grad`).
+    """
+    adjoint = diffrax.ForwardMode() if forward else diffrax.RecursiveCheckpointAdjoint(checkpoints=CHECKPOINTS)
+    solution = diffrax.diffeqsolve(
+        diffrax.ODETerm(_rates),
+        method.solver(loops=system.closure(times[0], y0.q).size > 0),
+        times[0],
+        times[-1],
+        FIRST_STEP if method.step is None else method.step,
+        y0,
+        system,
+        saveat=diffrax.SaveAt(
+            subs=[diffrax.SubSaveAt(ts=times), diffrax.SubSaveAt(t1=True)], solver_state=True, controller_state=True
+        ),
+        stepsize_controller=method.controller,
+        adjoint=adjoint,
+        max_steps=MOST_STEPS,
+        throw=False,
+        solver_state=None if carry is None else carry.solver,
+        controller_state=None if carry is None else carry.controller,
+        made_jump=None if carry is None else False,
+    )
+    saved, last = solution.ys
+    end = Carry(
+        solution.ts[1][-1], Phase(last.q[-1], last.u[-1], last.z[-1]), solution.solver_state, solution.controller_state
+    )
+    stats = solution.stats
+    return Rolled(saved, end, stats["num_accepted_steps"], stats["num_rejected_steps"], solution.result)
+
+
+def _rates(t: Any, y: Phase, system: System) -> Phase:
+    return system.rates(t, y)

@@ -1,0 +1,278 @@
+"""Forward simulation of everything that a model holds: skeleton, activations, fibres, contacts, closed loops.
+
+`simulate` checks what it is given, runs in parts so that progress can be shown, and stops with the reason and with what was
+computed so far when a number stops being finite. Inside `jit`, `grad` or `vmap` it is one pure function.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+import diffrax
+import equinox as eqx
+import jax
+import jax.numpy as jnp
+import numpy as np
+from jax.core import Tracer
+from jaxtyping import Array, Float
+
+from ..dynamics.api import assemble
+from ..dynamics.constraints import constraint_errors, speed_errors
+from ..dynamics.entry import need_constraints
+from ..dynamics.guard import plain_errors
+from ..dynamics.kinematics import pose
+from ..errors import ModelError, MyogradError
+from ..force.external import ExternalForces, external_wrenches
+from ..force.motion import State, equilibrium_state, need_forces
+from ..model.model import Model
+from .controls import controller
+from .integrators import Method
+from .rollout import Carry, Rolled, rollout
+from .system import Phase, Simulated
+from .trajectory import Trajectory, joined
+
+OUTPUTS_PER_SECOND = 100
+PARTS = 20
+ASSEMBLED = 1e-6  # a start whose constraints are off by more is refused
+
+
+class SimulationStopped(MyogradError):
+    """A simulation could not go on. `trajectory` is what was computed until then, None if nothing was."""
+
+    def __init__(self, message: str, trajectory: Trajectory | None):
+        super().__init__(message)
+        self.trajectory = trajectory
+
+
+def simulate(
+    model: Model,
+    initial: State | None = None,
+    controls: Any = None,
+    duration: float = 1.0,
+    *,
+    at: Any = None,
+    integrator: str = "adams",
+    accuracy: float = 1e-6,
+    step: float | None = None,
+    alpha: float = -0.05,
+    wrenches: Any = None,
+    forward_mode: bool = False,
+    progress: Callable[[float], None] | None = None,
+    accept: tuple[str, ...] = (),
+) -> Trajectory:
+    """Move a model under its controls, for `duration` [s] from `initial`.
+
+    Args:
+        initial: where to start; None for `initial_state(model)`.
+        controls: one number for each of `model.control_names` (constant); a `Table` or a `Course` of them over time; a
+            function of time and state; None for none.
+        at: times [s] to give states at, from the start's time on; None for every 0.01 s.
+        integrator: `adams` (the default) chooses its steps and is exact in the stiffness of tendons; others are in the
+            documentation. accuracy: error allowed in each step, relative and absolute (rad, rad/s, optimal fibre lengths).
+            step: length of steps [s] if they are not to be chosen. alpha: numerical damping of `hht`, from -1/3 to 0.
+        wrenches: `ExternalForces`, or a function of time and state that gives moment and force on each body.
+        forward_mode: take derivatives by `jax.jvp` instead of `jax.grad`.
+        progress: called with the part of the duration that is done.
+
+    Raises SimulationStopped, with what was computed so far, where a number stops being finite. Inside `jit`, `grad` or `vmap`
+    nothing is raised: states after that are infinite or NaN.
+    """
+    need_constraints(model, "simulate", accept)
+    need_forces(model, "simulate", accept)
+    method = Method(integrator, accuracy, step, alpha)
+    traced = any(isinstance(x, Tracer) for x in jax.tree.leaves((model, initial, controls, wrenches, at, duration)))
+    if initial is None:
+        initial = initial_state(model, accept=accept)
+    times = _times(initial, duration, at)
+    system = Simulated(model, controller(model, controls), _wrenches(model, wrenches), initial)
+    if traced:
+        return _trajectory(system, times, rollout(system, system.phase(initial), times, method, forward=forward_mode))
+    _check_start(model, initial)
+    _check_span("controls", getattr(system.controls, "time", None), times)
+    _check_span("external forces", getattr(getattr(system.wrenches, "forces", None), "span", None), times)
+    with plain_errors():
+        return _in_parts(system, np.asarray(times), method, progress)
+
+
+def initial_state(
+    model: Model,
+    q: Any = None,
+    u: Any = None,
+    activation: Any = None,
+    accept: tuple[str, ...] = (),
+) -> State:
+    """Where a simulation may start: constraints satisfied, muscles in equilibrium.
+
+    q, u: coordinates and speeds, the file's defaults and zero if None. activation: of all muscles, or one number for each; the
+    file's defaults if None.
+    """
+    q = assemble(model, model.default_pose() if q is None else q, accept=accept)
+    u = jnp.zeros_like(q) if u is None else jnp.asarray(u, float)
+    if activation is None:
+        activation = [dict(numbers).get("default_activation", 0.05) for numbers in model.muscle_kinds.numbers]
+    activation = jnp.broadcast_to(jnp.asarray(activation, float), (len(model.muscle_names),))
+    return equilibrium_state(model, q, u, activation, accept=accept)
+
+
+# Checks ------------------------------------------------------------------------------------------------------
+
+
+def _times(initial: State, duration: Any, at: Any) -> Float[Array, " n"]:
+    start = initial.time
+    if at is None:
+        if isinstance(duration, Tracer) or not np.isfinite(duration) or duration <= 0:
+            raise ModelError(f"simulate: duration must be a positive number of seconds, not {duration}")
+        rows = max(int(np.ceil(duration * OUTPUTS_PER_SECOND - 1e-9)), 1)
+        return start + jnp.minimum(jnp.arange(rows + 1) / OUTPUTS_PER_SECOND, duration)
+    times = jnp.asarray(at, float)
+    if times.ndim != 1 or len(times) < 1:
+        raise ModelError(f"simulate: `at` must be a list of times, not of shape {times.shape}")
+    if not isinstance(times, Tracer) and not isinstance(start, Tracer):
+        numbers = np.asarray(times)
+        if not np.isfinite(numbers).all() or (np.diff(numbers) <= 0).any() or numbers[0] < float(start):
+            raise ModelError(
+                f"simulate: `at` must be finite times that increase, from the start's time {float(start)} s on"
+            )
+        if numbers[0] == float(start):
+            return times
+    return jnp.concatenate([jnp.reshape(jnp.asarray(start, float), 1), times])
+
+
+def _check_start(model: Model, initial: State) -> None:
+    for name, value in (("q", initial.q), ("u", initial.u)):
+        if np.shape(value) != (len(model.coordinate_names),):
+            raise ModelError(
+                f"simulate: {name} of the start has shape {np.shape(value)}, not ({len(model.coordinate_names)},)"
+            )
+    for name in ("q", "u", "activation", "fiber_length"):
+        bad = np.flatnonzero(~np.isfinite(np.asarray(getattr(initial, name))))
+        if len(bad):
+            owners = model.coordinate_names if name in ("q", "u") else model.muscle_names
+            raise ModelError(f"simulate: {name} of the start is not finite for {owners[bad[0]]!r}")
+    at = pose(model, initial.q)
+    for errors, what, cure in (
+        (constraint_errors(model, at, initial.q, initial.time), "is not assembled", "assemble(model, q)"),
+        (
+            speed_errors(model, at, initial.q, initial.u, initial.time),
+            "moves against its constraints",
+            "project_speeds",
+        ),
+    ):
+        worst = int(np.argmax(np.abs(errors))) if len(errors) else 0
+        if len(errors) and abs(errors[worst]) > ASSEMBLED:
+            raise ModelError(
+                f"simulate: the start {what}: {model.constraints.row_names[worst]} is off by {abs(errors[worst]):.3g}; "
+                f"use {cure} first, or initial_state"
+            )
+
+
+def _check_span(what: str, known: Any, times: Float[Array, " n"]) -> None:
+    """Raise unless what is known over time covers the simulation."""
+    if known is not None and (known[0] > times[0] + 1e-9 or known[-1] < times[-1] - 1e-9):
+        raise ModelError(
+            f"{what} are given from {known[0]:g} to {known[-1]:g} s, but the simulation goes from {times[0]:g} to "
+            f"{times[-1]:g} s"
+        )
+
+
+def _wrenches(model: Model, wrenches: Any) -> Any:
+    if isinstance(wrenches, ExternalForces):
+        return External(model, wrenches)
+    if wrenches is None or callable(wrenches):
+        return wrenches
+    raise ModelError("simulate: wrenches must be ExternalForces (see external_forces) or a function of time and state")
+
+
+class External(eqx.Module):
+    """Measured forces as a function of time and state."""
+
+    model: Model
+    forces: ExternalForces
+
+    def __call__(self, t: Any, state: State) -> Float[Array, "bodies 6"]:
+        within = jnp.clip(t, self.forces.span[0], self.forces.span[1])  # the last step may end a rounding error late
+        return external_wrenches(self.model, self.forces, state.q, within)
+
+
+# Running -----------------------------------------------------------------------------------------------------
+
+
+def _trajectory(system: Simulated, times: Float[Array, " n"], rolled: Rolled) -> Trajectory:
+    states = jax.vmap(lambda t, y: system.state(t, system.projected(t, y)))(times, rolled.y)
+    controls = jax.vmap(system.controls)(times, states)
+    return Trajectory(times, states, controls, rolled.steps, rolled.rejected)
+
+
+@eqx.filter_jit
+def _part(
+    system: Simulated, y: Phase, times: Float[Array, " n"], method: Method, carry: Carry | None
+) -> tuple[Trajectory, Rolled]:
+    rolled = rollout(system, y, times, method, carry)
+    return _trajectory(system, times, rolled), rolled
+
+
+def _in_parts(
+    system: Simulated, times: np.ndarray, method: Method, progress: Callable[[float], None] | None
+) -> Trajectory:
+    """The whole simulation, part by part, so that it can tell how far it is, and keep what it has when it must stop."""
+    parts: list[Trajectory] = []
+    y, carry = system.phase(system.rest), None
+    size = -(-(len(times) - 1) // PARTS) if progress else len(times) - 1
+    for start in range(0, len(times) - 1, size):
+        part = times[start : start + size + 1]
+        try:
+            trajectory, rolled = jax.block_until_ready(_part(system, y, jnp.asarray(part), method, carry))
+        except KeyboardInterrupt:
+            raise SimulationStopped(f"interrupted at {part[0]:g} s", joined(parts) if parts else None) from None
+        good = _finite_rows(rolled.y)
+        if rolled.result != diffrax.RESULTS.successful or not good.all():
+            kept = int(np.argmin(good)) if not good.all() else len(good)
+            parts.append(jax.tree.map(lambda x, kept=kept: x[:kept] if jnp.ndim(x) else x, trajectory))
+            raise SimulationStopped(_reason(system, part, rolled, kept, method), joined(parts))
+        parts.append(trajectory)
+        y, carry = rolled.end.y, rolled.end
+        if progress:
+            progress(float((part[-1] - times[0]) / (times[-1] - times[0])))
+    return joined(parts)
+
+
+def _finite_rows(y: Phase) -> np.ndarray:
+    return np.all([np.isfinite(np.asarray(x)).all(axis=1) for x in (y.q, y.u, y.z)], axis=0)
+
+
+def _reason(system: Simulated, times: np.ndarray, rolled: Rolled, kept: int, method: Method) -> str:
+    """Why a part could not be finished: who is to blame, and when."""
+    time, y = float(rolled.end.time), rolled.end.y
+    if method.step is not None:  # all that is left of the end are NaN: look at each step after the last good output
+        start = max(kept - 1, 0)
+        y = jax.tree.map(lambda x: x[start], rolled.y)
+        time = float(times[start])
+        for _ in range(100_000):
+            after = rollout(system, y, jnp.array([time, time + method.step]), method)
+            if not _finite_rows(after.y).all():
+                break
+            time, y = time + method.step, after.end.y
+    rates = system.rates(time, y)
+    names = _element_names(system)
+    change = np.concatenate([np.asarray(part) for part in (rates.q, rates.u, rates.z)])
+    value = np.concatenate([np.asarray(part) for part in (y.q, y.u, y.z)])
+    bad = np.flatnonzero(~np.isfinite(change))
+    if len(bad):
+        return f"at {time:.6g} s the rate of change of {names[bad[0]]} is not finite"
+    fastest = int(np.argmax(np.abs(change) / (1 + np.abs(value))))
+    blame = f"{names[fastest]} changes fastest, by {change[fastest]:.3g} per second at a value of {value[fastest]:.3g}"
+    if method.step is not None:
+        return f"at {time:.6g} s a step of {method.step:g} s gave no finite state; {blame}. Shorter steps may help"
+    return f"at {time:.6g} s no step, however short, was accurate to {method.accuracy:g}; {blame}"
+
+
+def _element_names(system: Simulated) -> list[str]:
+    model = system.model
+    free = [model.coordinate_names[i] for i in model.constraints.free]
+    return [
+        *(f"coordinate {name!r}" for name in free),
+        *(f"the speed of {name!r}" for name in free),
+        *(f"the activation of {model.muscle_names[i]!r}" for i in system.activated),
+        *(f"the fibre length of {model.muscle_names[i]!r} (over its optimal length)" for i in system.elastic),
+    ]

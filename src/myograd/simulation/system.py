@@ -1,0 +1,209 @@
+"""What integrators integrate: free coordinates, their speeds, and what else changes by itself.
+
+    qdot = N(q) u,   M(q) udot + b(q, u) + G^T lambda = tau(t, q, u, z),   zdot = g(t, q, u, z),   closure(t, q) = 0
+Of a model, coordinates that couplers, locks or prescribed courses set are not integrated but worked out from the free ones, so
+they cannot drift; only loops that cannot be eliminated are left to `closure` and its multipliers lambda. z are activations,
+then fibre lengths over optimal fibre lengths, of those muscles that have such states.
+"""
+
+from __future__ import annotations
+
+from abc import abstractmethod
+from collections.abc import Callable
+
+import equinox as eqx
+import jax
+import jax.numpy as jnp
+import numpy as np
+from jax import lax
+from jaxtyping import Array, Float
+
+from ..dynamics.constraints import (
+    constraint_errors,
+    explicit_accelerations,
+    explicit_coordinates,
+    explicit_speeds,
+    jacobian_rows,
+    rates_per_free,
+    speed_errors,
+)
+from ..dynamics.forward import Dynamics
+from ..dynamics.kinematics import coordinate_rates, pose, speed_to_rate
+from ..force.motion import State, forces_at, state_rates
+from ..model.model import Model
+
+Time = Float[Array, ""] | float
+Free = Float[Array, " f"]
+PROJECTIONS = 2  # Newton steps back to closed loops after every step of an integrator
+
+
+class Phase(eqx.Module):
+    """What is integrated. Its rate of change has the same form."""
+
+    q: Free
+    u: Free
+    z: Float[Array, " k"]
+
+
+class System(eqx.Module):
+    """Equations of motion. Only `rates` is needed by every integrator."""
+
+    @abstractmethod
+    def rates(self, t: Time, y: Phase) -> Phase: ...
+
+    def rates_and_stiffness(self, t: Time, y: Phase) -> tuple[Phase, Float[Array, " k"]]:
+        """Rates, and the rate of each element of z per unit of that element alone."""
+        rates, along = jax.linearize(lambda z: self.rates(t, Phase(y.q, y.u, z)), y.z)
+        return rates, jnp.diagonal(jax.vmap(lambda direction: along(direction).z)(jnp.eye(len(y.z))))
+
+    @abstractmethod
+    def imbalance(self, t: Time, y: Phase, a: Free, multipliers: Float[Array, " rows"]) -> Free:
+        """`M udot + b + G^T lambda - tau`, with the second derivatives `a` of q."""
+
+    def closure(self, t: Time, q: Free) -> Float[Array, " rows"]:
+        """How far loops are from being closed."""
+        return jnp.zeros(0)
+
+    def coordinate_rates(self, t: Time, y: Phase) -> Free:
+        """`N(q) u`"""
+        return y.u
+
+    def speeds(self, t: Time, q: Free, v: Free) -> Free:
+        """u with `v = N(q) u`."""
+        return v
+
+    def accelerations(self, t: Time, y: Phase, a: Free) -> Free:
+        """udot with `a = N udot + Ndot u`."""
+        return a
+
+    def second_rates(self, t: Time, y: Phase, rates: Phase) -> Free:
+        """`N udot + Ndot u`"""
+        return rates.u
+
+    def projected(self, t: Time, y: Phase) -> Phase:
+        """y with loops closed."""
+        return y
+
+
+class Simulated(System):
+    """A model under control, as a system."""
+
+    model: Model
+    controls: Callable[[Time, State], Float[Array, " k"]]
+    wrenches: Callable[[Time, State], Float[Array, "bodies 6"]] | None
+    rest: State
+    """values of what is not integrated: states of muscles that have none, coordinates that others set"""
+
+    @property
+    def activated(self) -> np.ndarray:
+        """Muscles with activation dynamics."""
+        return self._muscles_without(self.model.muscle_kinds.immediate_activation)
+
+    @property
+    def elastic(self) -> np.ndarray:
+        """Muscles with fibre length as a state."""
+        return self._muscles_without(self.model.muscle_kinds.rigid_tendon)
+
+    def _muscles_without(self, property: tuple[bool, ...]) -> np.ndarray:
+        uncomputed = np.array([bool(problem) for problem in self.model.muscle_kinds.problem], bool)
+        return np.flatnonzero(~(np.array(property, bool) | uncomputed))
+
+    def phase(self, state: State) -> Phase:
+        free = self.model.constraints.free
+        fiber = state.fiber_length / self.model.muscles.optimal_fiber_length
+        muscles = [state.activation[self.activated], fiber[self.elastic]]
+        return Phase(state.q[free], state.u[free], jnp.concatenate(muscles))
+
+    def state(self, t: Time, y: Phase) -> State:
+        rest, activated, elastic = self.rest, self.activated, self.elastic
+        q = self._coordinates(t, y.q)
+        u = explicit_speeds(self.model, q, rest.u.at[self.model.constraints.free].set(y.u), t)
+        activation = rest.activation.at[activated].set(y.z[: len(activated)])
+        fiber = y.z[len(activated) :] * self.model.muscles.optimal_fiber_length[elastic]
+        return State(q, u, activation, rest.fiber_length.at[elastic].set(fiber), jnp.asarray(t, float))
+
+    def _coordinates(self, t: Time, free: Free) -> Float[Array, " c"]:
+        return explicit_coordinates(self.model, self.rest.q.at[self.model.constraints.free].set(free), t)
+
+    def applied(self, t: Time, state: State) -> tuple[Float[Array, " k"], Float[Array, "bodies 6"] | None]:
+        """Controls and external wrenches."""
+        return self.controls(t, state), None if self.wrenches is None else self.wrenches(t, state)
+
+    @eqx.filter_jit  # integrators ask for it in many places: it is traced once
+    def rates(self, t: Time, y: Phase) -> Phase:
+        state = self.state(t, y)
+        return self.phase(state_rates(self.model, state, *self.applied(t, state)))
+
+    def rates_and_stiffness(self, t: Time, y: Phase) -> tuple[Phase, Float[Array, " k"]]:
+        first = np.arange(len(y.z)) < len(self.activated)
+        # No muscle's state acts on another's, but its activation acts on its fibre: one direction for either kind.
+        directions = jnp.stack([jnp.where(first, 1.0, 0.0), jnp.where(first, 0.0, 1.0)])
+        rates, along = jax.linearize(lambda z: self.rates(t, Phase(y.q, y.u, z)), y.z)
+        slopes = jax.vmap(lambda direction: along(direction).z)(directions)
+        return rates, jnp.where(first, slopes[0], slopes[1])
+
+    @eqx.filter_jit
+    def imbalance(self, t: Time, y: Phase, a: Free, multipliers: Float[Array, " rows"]) -> Free:
+        model, state = self.model, self.state(t, y)
+        fixed = model.constraints
+        it = forces_at(model, state, *self.applied(t, state))
+        udot = jnp.zeros_like(state.u).at[fixed.free].set(self.accelerations(t, y, a))
+        udot = explicit_accelerations(model, state.q, state.u, udot, t)
+        terms = Dynamics(model, state.q, state.u, it.at, it.moving, t)
+        G = jacobian_rows(model, it.at, state.q)[fixed.implicit_rows]
+        return (terms.needed(udot) - it.tau + multipliers @ G) @ rates_per_free(model, state.q)
+
+    def closure(self, t: Time, q: Free) -> Float[Array, " rows"]:
+        full = self._coordinates(t, q)
+        return constraint_errors(self.model, pose(self.model, full), full, t)[self.model.constraints.implicit_rows]
+
+    # Ball and free joints, whose speeds are not the rates of their coordinates --------------------------------
+
+    def _spun(self, q: Free, u: Free) -> Free:
+        free = self.model.constraints.free
+        return coordinate_rates(self.model, self.rest.q.at[free].set(q), self.rest.u.at[free].set(u))[free]
+
+    def coordinate_rates(self, t: Time, y: Phase) -> Free:
+        return self._spun(y.q, y.u)
+
+    def speeds(self, t: Time, q: Free, v: Free) -> Free:
+        if not len(self.model.tree.balls):
+            return v
+        free = self.model.constraints.free
+        return jnp.linalg.solve(speed_to_rate(self.model, self.rest.q.at[free].set(q))[np.ix_(free, free)], v)
+
+    def _turning(self, y: Phase) -> Free:
+        """`Ndot u`"""
+        if not len(self.model.tree.balls):
+            return jnp.zeros_like(y.u)
+        return jax.jvp(lambda q: self._spun(q, y.u), (y.q,), (self._spun(y.q, y.u),))[1]
+
+    def accelerations(self, t: Time, y: Phase, a: Free) -> Free:
+        return self.speeds(t, y.q, a - self._turning(y))
+
+    def second_rates(self, t: Time, y: Phase, rates: Phase) -> Free:
+        return self._spun(y.q, rates.u) + self._turning(y)
+
+    # Closed loops ---------------------------------------------------------------------------------------------
+
+    def projected(self, t: Time, y: Phase) -> Phase:
+        """Nearest coordinates and speeds that keep loops closed, by Newton's method of least change.
+
+        The pseudoinverse is not differentiated: at a closed pose the derivative is that of the projection all the same.
+        """
+        rows = self.model.constraints.implicit_rows
+        if not len(rows):
+            return y
+        q = y.q
+        for _ in range(PROJECTIONS):
+            J = lax.stop_gradient(jax.jacfwd(lambda q: self.closure(t, q))(q))
+            q = q - jnp.linalg.pinv(J, rtol=1e-9) @ self.closure(t, q)
+        full = self._coordinates(t, q)
+        at = pose(self.model, full)
+
+        def slipping(u: Free) -> Float[Array, " rows"]:
+            u = explicit_speeds(self.model, full, self.rest.u.at[self.model.constraints.free].set(u), t)
+            return speed_errors(self.model, at, full, u, t)[rows]
+
+        G = lax.stop_gradient(jax.jacfwd(slipping)(y.u))
+        return Phase(q, y.u - jnp.linalg.pinv(G, rtol=1e-9) @ slipping(y.u), y.z)

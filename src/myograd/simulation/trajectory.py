@@ -1,0 +1,93 @@
+"""A simulated motion: states and controls over time, as arrays and as tables that OpenSim reads."""
+
+from __future__ import annotations
+
+import equinox as eqx
+import jax
+import jax.numpy as jnp
+import numpy as np
+from jaxtyping import Array, Float, Int
+
+from ..dynamics.api import kinetic_energy, potential_energy
+from ..dynamics.kinematics import pose
+from ..files.table import Table
+from ..force.motion import State
+from ..model.model import Model
+from ..model.muscle_properties import DE_GROOTE_FREGLY
+from ..muscle.contraction import muscle_states
+from ..muscle.length import lengths_and_gradient
+
+
+class Trajectory(eqx.Module):
+    """States at `time`: each of their arrays has time as its first axis.
+
+    steps, rejected: how many steps the integrator took, and tried in vain.
+    """
+
+    time: Float[Array, " n"]
+    state: State
+    controls: Float[Array, "n k"]
+    steps: Int[Array, ""] | int
+    rejected: Int[Array, ""] | int
+
+    def __len__(self) -> int:
+        return len(self.time)
+
+    def at(self, row: int) -> State:
+        """The state in one row, `-1` for the last: where another simulation may go on."""
+        return jax.tree.map(lambda x: x[row], self.state)
+
+
+def energies(model: Model, trajectory: Trajectory) -> dict[str, Float[Array, " n"]]:
+    """`kinetic`, `potential` (of gravity) and their sum `total` [J] over time."""
+    kinetic = jax.vmap(lambda q, u: kinetic_energy(model, q, u))(trajectory.state.q, trajectory.state.u)
+    potential = jax.vmap(lambda q: potential_energy(model, q))(trajectory.state.q)
+    return {"kinetic": kinetic, "potential": potential, "total": kinetic + potential}
+
+
+def state_table(model: Model, trajectory: Trajectory) -> Table:
+    """A table of states under OpenSim's names for them: what its Manager would write, in radians and metres.
+
+    DeGrooteFregly2016Muscle keeps its tendon force as a state there, over the maximum isometric force.
+    """
+    state, kinds = trajectory.state, model.muscle_kinds
+    joints = {c.name: joint.name for joint in model.source.description.joints for c in joint.coordinates}
+    columns: list[tuple[str, Array]] = []
+    for i, name in enumerate(model.coordinate_names):
+        columns += [
+            (f"/jointset/{joints[name]}/{name}/value", state.q[:, i]),
+            (f"/jointset/{joints[name]}/{name}/speed", state.u[:, i]),
+        ]
+    tension = jax.vmap(lambda s: _tension(model, s))(state) if DE_GROOTE_FREGLY in kinds.kind else state.fiber_length
+    for i, name in enumerate(model.muscle_names):
+        if not kinds.immediate_activation[i]:
+            columns.append((f"/forceset/{name}/activation", state.activation[:, i]))
+        if not kinds.rigid_tendon[i]:
+            if kinds.kind[i] == DE_GROOTE_FREGLY:
+                columns.append((f"/forceset/{name}/normalized_tendon_force", tension[:, i]))
+            else:
+                columns.append((f"/forceset/{name}/fiber_length", state.fiber_length[:, i]))
+    data = np.stack([np.asarray(values) for _, values in columns], axis=1)
+    return Table(np.asarray(trajectory.time), data, tuple(name for name, _ in columns), in_degrees=False)
+
+
+def _tension(model: Model, state: State) -> Float[Array, " m"]:
+    """Tendon forces over maximum isometric forces; activation does not matter where the fibre's length is known."""
+    m = len(model.muscle_names)
+    length, gradient = lengths_and_gradient(model, pose(model, state.q), state.q)
+    muscles = muscle_states(model, length[:m], (gradient @ state.u)[:m], state.activation, state.fiber_length)
+    return muscles.tendon_force / model.muscles.max_isometric_force
+
+
+def control_table(model: Model, trajectory: Trajectory) -> Table:
+    """A table of controls under OpenSim's names for them."""
+    names = tuple(f"/forceset/{name}" for name in model.control_names)
+    return Table(np.asarray(trajectory.time), np.asarray(trajectory.controls), names)
+
+
+def joined(parts: list[Trajectory]) -> Trajectory:
+    """Consecutive parts as one; each begins where the last one ends, and that row is kept once."""
+    rows = [jax.tree.map(lambda x: x[1:], (part.time, part.state, part.controls)) for part in parts[1:]]
+    first = (parts[0].time, parts[0].state, parts[0].controls)
+    time, state, controls = jax.tree.map(lambda *x: jnp.concatenate(x), first, *rows)
+    return Trajectory(time, state, controls, sum(int(p.steps) for p in parts), sum(int(p.rejected) for p in parts))
