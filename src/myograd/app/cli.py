@@ -273,13 +273,19 @@ def simulate(
     accept: Annotated[
         str, typer.Option(help="Names of parts of the model that are not computed, to do without, with commas.")
     ] = "",
+    against: Annotated[
+        Peer | None,
+        typer.Option(help="Simulate it with OpenSim too, and say how far apart they are (pip install opensim)."),
+    ] = None,
 ) -> None:
     """Move a model under its controls: skeleton, activations, tendons, contacts and constraints together.
 
     Exit code 0 if the simulation reached its end; 3 if it had to stop: what was computed until then is written.
     """
-    for path, ending in ((target, ".sto"), (controls_out, ".sto"), (plot, ".html")):
-        _fit(path, ending)
+    for written, ending in ((target, ".sto"), (controls_out, ".sto"), (plot, ".html")):
+        _fit(written, ending)
+    if against and loads:
+        raise MyogradError("--against opensim does not apply external loads there: leave out one of the two")
     path = find(model)
     from myograd.app import simulation
 
@@ -304,6 +310,10 @@ def simulate(
         out.print(simulation.sentence(done))
         for written in simulation.write(done, target, controls_out, plot):
             _wrote(written)
+        if against is Peer.OPENSIM:
+            with err.status("OpenSim simulates ..."):
+                told = simulation.against_opensim(done, path, accuracy)
+            out.print(told)
     if done.stopped:
         _line("stopped", done.stopped, "red")
         raise typer.Exit(3)

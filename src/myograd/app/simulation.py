@@ -12,6 +12,7 @@ from plotly.subplots import make_subplots
 from rich.table import Table as View
 
 import myograd
+from myograd.app.peer import simulated
 from myograd.errors import MyogradError
 from myograd.files.atomic import write_text
 from myograd.files.tables import read_table, write_table
@@ -118,6 +119,22 @@ def sentence(done: Simulation) -> str:
         f"({int(trajectory.rejected)} tried again); kinetic and gravitational energy went from {energy[0]:.5g} to "
         f"{energy[-1]:.5g} J"
     )
+
+
+def against_opensim(done: Simulation, path: Path, accuracy: float) -> str:
+    """How far OpenSim's Manager ends up from what was computed, from the same start and under the same controls."""
+    model, trajectory = done.model, done.trajectory
+    assert trajectory is not None
+    time, start = np.asarray(trajectory.time), trajectory.at(0)
+    theirs = simulated(path, start, time - time[0], np.asarray(trajectory.controls), time - time[0], accuracy)
+    apart = []
+    for what, unit in (("q", "rad, m"), ("u", "rad/s, m/s"), ("activation", ""), ("fiber_length", "m")):
+        gap = np.abs(np.asarray(getattr(trajectory.state, what)) - getattr(theirs, what))
+        if np.isfinite(gap).any():
+            row, column = np.unravel_index(np.nanargmax(gap), gap.shape)
+            names = model.coordinate_names if what in "qu" else model.muscle_names
+            apart.append(f"{what} {gap[row, column]:.2g} {unit} ({names[column]}, {time[row]:g} s)".replace("  ", " "))
+    return "largest differences from OpenSim's Manager: " + "; ".join(apart)
 
 
 def _write_plot(model: myograd.Model, trajectory: Trajectory, path: Path) -> None:

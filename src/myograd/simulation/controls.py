@@ -42,7 +42,7 @@ class Constant(eqx.Module):
         return self.values
 
 
-def controller(model: Model, controls: Any) -> Controller:
+def controller(model: Model, controls: Any) -> Any:
     """A function of time and state from whatever `simulate` accepts as controls."""
     if isinstance(controls, Table):
         return course(model, controls)

@@ -72,6 +72,7 @@ def rollout(
         controller_state=None if carry is None else carry.controller,
         made_jump=None if carry is None else False,
     )
+    assert solution.ys is not None and solution.ts is not None
     saved, last = solution.ys
     end = Carry(
         solution.ts[1][-1], Phase(last.q[-1], last.u[-1], last.z[-1]), solution.solver_state, solution.controller_state

@@ -80,7 +80,7 @@ def simulate(
     """
     need_constraints(model, "simulate", accept)
     need_forces(model, "simulate", accept)
-    method = Method(integrator, accuracy, step, alpha)
+    method = jax.tree.map(jnp.asarray, Method(integrator, accuracy, step, alpha))
     traced = any(isinstance(x, Tracer) for x in jax.tree.leaves((model, initial, controls, wrenches, at, duration)))
     if initial is None:
         initial = initial_state(model, accept=accept)

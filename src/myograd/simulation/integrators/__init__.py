@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
+from dataclasses import replace
+from typing import Any
 
 import diffrax
+import equinox as eqx
 import optimistix as optx
 
 from ...errors import ModelError, nearest
@@ -33,20 +35,19 @@ SOLVED_TO = 1e-8
 """Last correction of Newton's method where steps are given; the error that is left is of the order of its square."""
 
 
-@dataclass(frozen=True)
-class Method:
-    """How to integrate. Hashable.
+class Method(eqx.Module):
+    """How to integrate. Its numbers may be arrays, so that another accuracy needs no other compilation.
 
     integrator: a name in `SOLVERS`. accuracy: error per step that is allowed, relative and absolute, where steps are chosen.
     step: length of all steps [s], or None to choose them. alpha: of `hht`.
     """
 
-    integrator: str = "adams"
-    accuracy: float = 1e-6
-    step: float | None = None
-    alpha: float = -0.05
+    integrator: str = eqx.field(static=True, default="adams")
+    accuracy: Any = 1e-6
+    step: Any = None
+    alpha: Any = -0.05
 
-    def __post_init__(self) -> None:
+    def __check_init__(self) -> None:
         if self.integrator not in SOLVERS:
             raise ModelError(
                 f"there is no integrator {self.integrator!r}{nearest(self.integrator, list(SOLVERS))}; "
@@ -73,4 +74,6 @@ class Method:
     def controller(self) -> diffrax.AbstractStepSizeController:
         if self.step is not None:
             return diffrax.ConstantStepSize()
-        return diffrax.PIDController(rtol=self.accuracy, atol=self.accuracy, pcoeff=0.2, icoeff=0.4, dtmin=1e-9)
+        return diffrax.PIDController(
+            rtol=self.accuracy, atol=self.accuracy, pcoeff=0.2, icoeff=0.4, dtmin=1e-9, force_dtmin=False
+        )
