@@ -20,6 +20,7 @@ from myograd.errors import MyogradError
 from myograd.files.osim_read import read_osim
 from myograd.files.osim_write import write_osim
 from myograd.model.description import ModelDescription
+from myograd.studies import STUDIES, run_study
 
 if TYPE_CHECKING:
     from myograd.muscle.jumps import Jump
@@ -228,6 +229,18 @@ def moment_arms(
     if plot:
         sweep.write_plot(curves, plot)
         _wrote(plot)
+
+
+@app.command()
+def study(
+    name: Annotated[str, typer.Argument(metavar="NAME", help=f"One of: {', '.join(STUDIES)}.")],
+    target: Annotated[Path, typer.Option("--out", help="The folder to write into; it is made if it is not there.")],
+    quick: Annotated[bool, typer.Option("--quick", help="Smaller: for a first look.")] = False,
+) -> None:
+    """Repeat an experiment of a paper: numbers (summary.json), tables (.csv) and figures (.html)."""
+    with err.status(f"running the study {name} ..."):
+        run_study(name, target, quick)
+    _wrote(target / "summary.json")
 
 
 @app.command()

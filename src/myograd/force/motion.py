@@ -59,9 +59,13 @@ def need_forces(model: Model, function: str, accept: tuple[str, ...]) -> None:
 
 
 def forces_at(
-    model: Model, state: State, controls: Float[Array, " k"], wrenches: Float[Array, "bodies 6"] | None = None
+    model: Model,
+    state: State,
+    controls: Float[Array, " k"],
+    wrenches: Float[Array, "bodies 6"] | None = None,
+    torques: Vector | None = None,
 ) -> Forces:
-    """All forces but gravity and constraints; `wrenches` as in `state_derivative`."""
+    """All forces but gravity and constraints. `wrenches`: see `state_derivative`; `torques`: further ones, on coordinates [N m, N]."""
     q, u, parts, kinds = state.q, state.u, model.force_parts, model.muscle_kinds
     m = len(model.muscle_names)
     at = pose(model, q)
@@ -91,6 +95,8 @@ def forces_at(
         tau = tau + generalized_force(model, at, inner)
     if wrenches is not None:
         tau = tau + generalized_force(model, at, on_links(model, at, wrenches))
+    if torques is not None:
+        tau = tau + torques
     return Forces(at, moving, muscles, activation, tau)
 
 
@@ -123,10 +129,14 @@ def state_derivative(
 
 
 def state_rates(
-    model: Model, state: State, controls: Float[Array, " k"], wrenches: Float[Array, "bodies 6"] | None
+    model: Model,
+    state: State,
+    controls: Float[Array, " k"],
+    wrenches: Float[Array, "bodies 6"] | None = None,
+    torques: Vector | None = None,
 ) -> State:
-    """See `state_derivative`."""
-    it = forces_at(model, state, controls, wrenches)
+    """See `state_derivative`, and `forces_at` for `torques`."""
+    it = forces_at(model, state, controls, wrenches, torques)
     udot = by_elimination(Dynamics(model, state.q, state.u, it.at, it.moving, state.time), it.tau)
     excitation = controls[model.force_parts.muscle_control]
     return State(

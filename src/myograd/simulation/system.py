@@ -91,6 +91,7 @@ class Simulated(System):
     model: Model
     controls: Callable[[Time, State], Float[Array, " k"]]
     wrenches: Callable[[Time, State], Float[Array, "bodies 6"]] | None
+    torques: Callable[[Time, State], Float[Array, " c"]] | None
     rest: State
     """values of what is not integrated: states of muscles that have none, coordinates that others set"""
 
@@ -125,9 +126,12 @@ class Simulated(System):
     def _coordinates(self, t: Time, free: Free) -> Float[Array, " c"]:
         return explicit_coordinates(self.model, self.rest.q.at[self.model.constraints.free].set(free), t)
 
-    def applied(self, t: Time, state: State) -> tuple[Float[Array, " k"], Float[Array, "bodies 6"] | None]:
-        """Controls and external wrenches."""
-        return self.controls(t, state), None if self.wrenches is None else self.wrenches(t, state)
+    def applied(
+        self, t: Time, state: State
+    ) -> tuple[Float[Array, " k"], Float[Array, "bodies 6"] | None, Float[Array, " c"] | None]:
+        """Controls, external wrenches, torques on coordinates."""
+        wrenches, torques = (f if f is None else f(t, state) for f in (self.wrenches, self.torques))
+        return self.controls(t, state), wrenches, torques
 
     @eqx.filter_jit  # integrators ask for it in many places: it is traced once
     def rates(self, t: Time, y: Phase) -> Phase:
