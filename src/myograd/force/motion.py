@@ -65,7 +65,7 @@ def forces_at(
     wrenches: Float[Array, "bodies 6"] | None = None,
     torques: Vector | None = None,
 ) -> Forces:
-    """All forces but gravity and constraints. `wrenches`: see `state_derivative`; `torques`: further ones, on coordinates [N m, N]."""
+    """All forces but gravity and constraints. `wrenches`: see `state_derivative`; `torques`: more, on coordinates [N m, N]."""
     q, u, parts, kinds = state.q, state.u, model.force_parts, model.muscle_kinds
     m = len(model.muscle_names)
     at = pose(model, q)

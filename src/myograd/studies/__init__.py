@@ -1,5 +1,5 @@
-"""Experiments of the papers, repeated. Each is a module with `run(out, quick)`, which writes `summary.json`, tables and figures into
-the folder `out`; `quick` is for a first look."""
+"""Experiments of the papers, repeated. Each is a module with `run(out, quick)`, which writes `summary.json`, tables and figures
+into the folder `out`; `quick` is for a first look."""
 
 from __future__ import annotations
 

@@ -4,7 +4,7 @@ Two tasks of 0.5 s from rest. The parameters of the first are the paper's, const
 those of the second are excitations of all muscles over time, which the paper names as what its method cannot do. Both minimise
 
     |r|^2,    r = (hand - target, REST * velocity of the hand, sqrt(EFFORT / n) * parameters)
-The paper's optimiser is `fminunc` with its adjoint gradients, and without. Ours is a Gauss-Newton method with exact Jacobians. The
+The paper's optimiser is `fminunc` with its adjoint gradients, or without. Ours is a Gauss-Newton method with exact Jacobians. The
 same problem is given to the same method with Jacobians by differences (what `fminunc` does without gradients), and to a search
 that needs none: Nelder and Mead's for four parameters, an evolution strategy for eighty. What counts is how many simulations
 and how much time each needs to the same cost.
