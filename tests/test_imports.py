@@ -18,7 +18,19 @@ import myograd
 from myograd import models
 
 PACKAGE = Path(myograd.__file__).parent
-ROOMS = ("geometry", "model", "files", "dynamics", "muscle", "force", "soft", "simulation", "estimate", "studies", "app")
+ROOMS = (
+    "geometry",
+    "model",
+    "files",
+    "dynamics",
+    "muscle",
+    "force",
+    "soft",
+    "simulation",
+    "estimate",
+    "studies",
+    "app",
+)
 OPEN = {"errors", "models"}  # any room may use these
 USERS = {"studies", "app"}  # these may also use the public names, from `myograd` itself
 MAKERS = ("myograd.models._", "myograd.models.build")  # they write the shipped files; no room knows them

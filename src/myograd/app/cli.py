@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 from rich.console import Console
+from rich.progress import Progress
 from rich.text import Text
 
 import myograd
@@ -232,15 +233,81 @@ def moment_arms(
 
 
 @app.command()
-def study(
-    name: Annotated[str, typer.Argument(metavar="NAME", help=f"One of: {', '.join(STUDIES)}.")],
-    target: Annotated[Path, typer.Option("--out", help="The folder to write into; it is made if it is not there.")],
-    quick: Annotated[bool, typer.Option("--quick", help="Smaller: for a first look.")] = False,
+def simulate(
+    model: Model,
+    controls: Annotated[
+        Path | None,
+        typer.Option(
+            help="A .sto file: time, and a column for each muscle (0 to 1) and actuator. Without it, none is excited."
+        ),
+    ] = None,
+    target: Annotated[
+        Path | None, typer.Option("--out", help="Write (or replace) a .sto file of states, as OpenSim names them.")
+    ] = None,
+    initial: Annotated[
+        Path | None,
+        typer.Option(
+            help="A .sto or .mot file whose first row is the start. Without it: default pose, at rest, muscles balanced."
+        ),
+    ] = None,
+    duration: Annotated[
+        float | None, typer.Option(help="Seconds; as long as the controls last, or 1, without it.")
+    ] = None,
+    interval: Annotated[float, typer.Option(help="Seconds between rows that are written.")] = 0.01,
+    integrator: Annotated[
+        str, typer.Option(help="adams, tsit5, dopri8, kvaerno5; euler, semi-implicit-euler, rk4, bdf1, sdirk2, hht.")
+    ] = "adams",
+    accuracy: Annotated[float, typer.Option(help="Error allowed in each step that the integrator chooses.")] = 1e-6,
+    step: Annotated[
+        float | None, typer.Option(help="Length of all steps, in seconds, if they are not to be chosen.")
+    ] = None,
+    alpha: Annotated[float, typer.Option(help="Numerical damping of hht, from -1/3 to 0.")] = -0.05,
+    loads: Annotated[
+        Path | None, typer.Option("--external-loads", help="OpenSim's .xml file of external forces.")
+    ] = None,
+    controls_out: Annotated[
+        Path | None, typer.Option(help="Write (or replace) a .sto file of the controls in use.")
+    ] = None,
+    plot: Annotated[
+        Path | None, typer.Option(help="Write (or replace) an .html file with all states over time.")
+    ] = None,
+    accept: Annotated[
+        str, typer.Option(help="Names of parts of the model that are not computed, to do without, with commas.")
+    ] = "",
 ) -> None:
-    """Repeat an experiment of a paper: numbers (summary.json), tables (.csv) and figures (.html)."""
-    with err.status(f"running the study {name} ..."):
-        run_study(name, target, quick)
-    _wrote(target / "summary.json")
+    """Move a model under its controls: skeleton, activations, tendons, contacts and constraints together.
+
+    Exit code 0 if the simulation reached its end; 3 if it had to stop: what was computed until then is written.
+    """
+    for path, ending in ((target, ".sto"), (controls_out, ".sto"), (plot, ".html")):
+        _fit(path, ending)
+    path = find(model)
+    from myograd.app import simulation
+
+    wanted = simulation.Wanted(
+        path,
+        controls,
+        initial,
+        loads,
+        duration,
+        interval,
+        integrator,
+        accuracy,
+        step,
+        alpha,
+        tuple(name.strip() for name in accept.split(",") if name.strip()),
+    )
+    with Progress(*Progress.get_default_columns(), console=err, transient=True) as bar:
+        task = bar.add_task("loading and compiling ...", total=1.0)
+        done = simulation.run(wanted, lambda part: bar.update(task, completed=part, description="simulating"))
+    if done.trajectory is not None:
+        out.print(simulation.view(done))
+        out.print(simulation.sentence(done))
+        for written in simulation.write(done, target, controls_out, plot):
+            _wrote(written)
+    if done.stopped:
+        _line("stopped", done.stopped, "red")
+        raise typer.Exit(3)
 
 
 @app.command()
@@ -261,6 +328,18 @@ def demo(
             demo.write_picture(swing, picture)
     out.print(demo.summary(swing))
     _wrote(target)
+
+
+@app.command()
+def study(
+    name: Annotated[str, typer.Argument(metavar="NAME", help=f"One of: {', '.join(STUDIES)}.")],
+    target: Annotated[Path, typer.Option("--out", help="The folder to write into; it is made if it is not there.")],
+    quick: Annotated[bool, typer.Option("--quick", help="Smaller: for a first look.")] = False,
+) -> None:
+    """Repeat an experiment of a paper: numbers (summary.json), tables (.csv) and figures (.html)."""
+    with err.status(f"running the study {name} ..."):
+        run_study(name, target, quick)
+    _wrote(target / "summary.json")
 
 
 if __name__ == "__main__":

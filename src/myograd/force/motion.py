@@ -48,6 +48,9 @@ class Forces(eqx.Module):
 
     at: Pose
     moving: Motion
+    length: Float[Array, " m"]
+    """of the muscles' paths [m]"""
+    speed: Float[Array, " m"]
     muscles: MuscleState
     activation: Float[Array, " m"]
     tau: Vector
@@ -97,7 +100,7 @@ def forces_at(
         tau = tau + generalized_force(model, at, on_links(model, at, wrenches))
     if torques is not None:
         tau = tau + torques
-    return Forces(at, moving, muscles, activation, tau)
+    return Forces(at, moving, length[:m], speed[:m], muscles, activation, tau)
 
 
 @in_range
@@ -136,7 +139,11 @@ def state_rates(
     torques: Vector | None = None,
 ) -> State:
     """See `state_derivative`, and `forces_at` for `torques`."""
-    it = forces_at(model, state, controls, wrenches, torques)
+    return rates_under(model, state, controls, forces_at(model, state, controls, wrenches, torques))
+
+
+def rates_under(model: Model, state: State, controls: Float[Array, " k"], it: Forces) -> State:
+    """Rate of change of the state, from its forces."""
     udot = by_elimination(Dynamics(model, state.q, state.u, it.at, it.moving, state.time), it.tau)
     excitation = controls[model.force_parts.muscle_control]
     return State(

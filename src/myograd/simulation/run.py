@@ -17,16 +17,16 @@ import numpy as np
 from jax.core import Tracer
 from jaxtyping import Array, Float
 
-from ..dynamics.api import assemble
 from ..dynamics.constraints import constraint_errors, speed_errors
 from ..dynamics.entry import need_constraints
 from ..dynamics.guard import plain_errors
 from ..dynamics.kinematics import pose
 from ..errors import ModelError, MyogradError
 from ..force.external import ExternalForces, external_wrenches
-from ..force.motion import State, equilibrium_state, need_forces
+from ..force.motion import State, need_forces
 from ..model.model import Model
 from .controls import Constant, controller
+from .initial import initial_state
 from .integrators import Method
 from .rollout import Carry, Rolled, rollout
 from .system import Phase, Simulated
@@ -100,26 +100,6 @@ def simulate(
     _check_span("external forces", getattr(getattr(system.wrenches, "forces", None), "span", None), times)
     with plain_errors():
         return _in_parts(system, np.asarray(times), method, progress)
-
-
-def initial_state(
-    model: Model,
-    q: Any = None,
-    u: Any = None,
-    activation: Any = None,
-    accept: tuple[str, ...] = (),
-) -> State:
-    """Where a simulation may start: constraints satisfied, muscles in equilibrium.
-
-    q, u: coordinates and speeds, the file's defaults and zero if None. activation: of all muscles, or one number for each; the
-    file's defaults if None.
-    """
-    q = assemble(model, model.default_pose() if q is None else q, accept=accept)
-    u = jnp.zeros_like(q) if u is None else jnp.asarray(u, float)
-    if activation is None:
-        activation = [dict(numbers).get("default_activation", 0.05) for numbers in model.muscle_kinds.numbers]
-    activation = jnp.broadcast_to(jnp.asarray(activation, float), (len(model.muscle_names),))
-    return equilibrium_state(model, q, u, activation, accept=accept)
 
 
 # Checks ------------------------------------------------------------------------------------------------------

@@ -29,8 +29,9 @@ from ..dynamics.constraints import (
 )
 from ..dynamics.forward import Dynamics
 from ..dynamics.kinematics import coordinate_rates, pose, speed_to_rate
-from ..force.motion import State, forces_at, state_rates
+from ..force.motion import State, forces_at, rates_under, state_rates
 from ..model.model import Model
+from ..muscle.contraction import activation_rates, muscle_states
 
 Time = Float[Array, ""] | float
 Free = Float[Array, " f"]
@@ -138,13 +139,22 @@ class Simulated(System):
         state = self.state(t, y)
         return self.phase(state_rates(self.model, state, *self.applied(t, state)))
 
+    @eqx.filter_jit
     def rates_and_stiffness(self, t: Time, y: Phase) -> tuple[Phase, Float[Array, " k"]]:
-        first = np.arange(len(y.z)) < len(self.activated)
-        # No muscle's state acts on another's, but its activation acts on its fibre: one direction for either kind.
-        directions = jnp.stack([jnp.where(first, 1.0, 0.0), jnp.where(first, 0.0, 1.0)])
-        rates, along = jax.linearize(lambda z: self.rates(t, Phase(y.q, y.u, z)), y.z)
-        slopes = jax.vmap(lambda direction: along(direction).z)(directions)
-        return rates, jnp.where(first, slopes[0], slopes[1])
+        """No muscle acts on another's states, nor a fibre on an activation: the slopes along all at once are those of each."""
+        model, state = self.model, self.state(t, y)
+        controls, *others = self.applied(t, state)
+        it = forces_at(model, state, controls, *others)
+        rates = self.phase(rates_under(model, state, controls, it))
+        excitation = controls[model.force_parts.muscle_control]
+
+        def fiber_velocity(fiber_length: Float[Array, " m"]) -> Float[Array, " m"]:
+            return muscle_states(model, it.length, it.speed, it.activation, fiber_length).fiber_velocity
+
+        along = jnp.ones_like(state.activation)
+        _, of_activation = jax.jvp(lambda a: activation_rates(model, a, excitation), (state.activation,), (along,))
+        _, of_fiber = jax.jvp(fiber_velocity, (state.fiber_length,), (along,))
+        return rates, jnp.concatenate([of_activation[self.activated], of_fiber[self.elastic]])
 
     @eqx.filter_jit
     def imbalance(self, t: Time, y: Phase, a: Free, multipliers: Float[Array, " rows"]) -> Free:

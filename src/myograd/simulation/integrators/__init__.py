@@ -29,8 +29,8 @@ SOLVERS: dict[str, type[diffrax.AbstractSolver]] = {
 }
 STEPPED = ("euler", "semi-implicit-euler", "rk4")
 """Integrators that cannot choose their steps: one must be given."""
-SOLVED_TO = 1e-10
-"""How exactly the equations of an implicit integrator are solved where its steps are given."""
+SOLVED_TO = 1e-8
+"""Last correction of Newton's method where steps are given; the error that is left is of the order of its square."""
 
 
 @dataclass(frozen=True)

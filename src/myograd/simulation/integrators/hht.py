@@ -6,7 +6,7 @@
 with v = qdot, a = qddot, gamma = (1 - 2 alpha)/2, beta = (1 - alpha)^2/4, alpha from -1/3 to 0 (undamped: trapezoidal rule).
 Closed loops are held at positions, with multipliers among the forces F (index 3):
 
-    closure(q_n+1) / (beta h^2) = 0                                        (Negrut, Rampalli, Ottarsson, Sajdak 2007)
+    closure(q_n+1) = 0                                                     (Negrut, Rampalli, Ottarsson, Sajdak 2007)
 Muscle states take the rule of the speeds: z_n+1 = z_n + h ((1 - gamma) zdot_n + gamma zdot_n+1). Unknowns are a, zdot and the
 multipliers at the step's end, found by Newton's method with Jacobians by automatic differentiation.
 """
@@ -82,7 +82,7 @@ class HHT(diffrax.AbstractImplicitSolver, diffrax.AbstractAdaptiveSolver):
             force = -args.imbalance(t1, y, jnp.zeros_like(a), multipliers)
             inertial = args.imbalance(t1, y, a, multipliers) + force  # M a
             balance = inertial - (1 + alpha) * force + alpha * past.force
-            closed = args.closure(t1, y.q) / (beta * h**2)
+            closed = args.closure(t1, y.q) / (beta * h)  # by h once: rounding errors over h^2 would not let Newton end
             return jnp.concatenate([balance, zdot - terms.vf(t1, y, args).z, closed])
 
         found = optx.root_find(residual, self.root_finder, guess, None, throw=False, max_steps=self.root_find_max_steps)

@@ -1,0 +1,144 @@
+"""What `myograd simulate` does: from files to files."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from pathlib import Path
+
+import numpy as np
+import plotly.graph_objects as go
+from plotly.subplots import make_subplots
+from rich.table import Table as View
+
+import myograd
+from myograd.errors import MyogradError
+from myograd.files.atomic import write_text
+from myograd.files.tables import read_table, write_table
+from myograd.simulation.run import SimulationStopped
+from myograd.simulation.trajectory import Trajectory
+
+
+@dataclass(frozen=True)
+class Wanted:
+    """What to simulate, and how."""
+
+    model: Path
+    controls: Path | None
+    initial: Path | None
+    loads: Path | None
+    duration: float | None
+    interval: float
+    integrator: str
+    accuracy: float
+    step: float | None
+    alpha: float
+    accept: tuple[str, ...]
+
+
+@dataclass(frozen=True)
+class Simulation:
+    """What came of it. `stopped`: why it ended too early, "" if it did not."""
+
+    model: myograd.Model
+    trajectory: Trajectory | None
+    stopped: str
+
+
+def run(wanted: Wanted, progress: Callable[[float], None]) -> Simulation:
+    """Simulate. A simulation that stops keeps what it has; bad input raises."""
+    model = myograd.load_model(wanted.model)
+    controls = read_table(wanted.controls) if wanted.controls else None
+    if wanted.initial:
+        start = myograd.state_from_table(model, read_table(wanted.initial), accept=wanted.accept)
+    else:
+        start = myograd.initial_state(model, accept=wanted.accept)
+    duration = wanted.duration
+    if duration is None:
+        duration = float(controls.time[-1]) - float(start.time) if controls else 1.0
+        if duration <= 0:
+            raise MyogradError(f"controls end at {float(start.time) + duration:g} s, where the simulation would start")
+    if not wanted.interval > 0:
+        raise MyogradError(f"--interval must be positive, not {wanted.interval:g}")
+    rows = int(np.ceil(duration / wanted.interval - 1e-9))
+    times = float(start.time) + np.minimum(np.arange(rows + 1) * wanted.interval, duration)
+    loads = myograd.external_forces(model, myograd.read_external_loads(wanted.loads)) if wanted.loads else None
+    try:
+        trajectory = myograd.simulate(
+            model,
+            start,
+            controls,
+            at=times,
+            integrator=wanted.integrator,
+            accuracy=wanted.accuracy,
+            step=wanted.step,
+            alpha=wanted.alpha,
+            wrenches=loads,
+            progress=progress,
+            accept=wanted.accept,
+        )
+    except SimulationStopped as stop:
+        return Simulation(model, stop.trajectory, str(stop))
+    return Simulation(model, trajectory, "")
+
+
+def write(done: Simulation, states: Path | None, controls: Path | None, plot: Path | None) -> list[Path]:
+    """Write what was asked for of what was computed; the files that were written."""
+    if done.trajectory is None:
+        return []
+    if states:
+        write_table(myograd.state_table(done.model, done.trajectory), states)
+    if controls:
+        write_table(myograd.control_table(done.model, done.trajectory), controls)
+    if plot:
+        _write_plot(done.model, done.trajectory, plot)
+    return [path for path in (states, controls, plot) if path]
+
+
+def view(done: Simulation) -> View:
+    """Where every independent coordinate began and ended, and how far it went."""
+    model, trajectory = done.model, done.trajectory
+    assert trajectory is not None
+    shown = View("coordinate", "start", "end", "least", "most", "", box=None, header_style="bold")
+    for name in model.independent_coordinates:
+        i = model.coordinate_names.index(name)
+        turns = model.names.rotational[i]
+        values = np.asarray(trajectory.state.q[:, i]) * (180 / np.pi if turns else 1.0)
+        numbers = (f"{x:.4g}" for x in (values[0], values[-1], values.min(), values.max()))
+        shown.add_row(name, *numbers, "deg" if turns else "m")
+    return shown
+
+
+def sentence(done: Simulation) -> str:
+    trajectory = done.trajectory
+    assert trajectory is not None
+    energy = np.asarray(myograd.energies(done.model, trajectory)["total"])
+    return (
+        f"{float(trajectory.time[0]):g} to {float(trajectory.time[-1]):g} s in {int(trajectory.steps)} steps "
+        f"({int(trajectory.rejected)} tried again); kinetic and gravitational energy went from {energy[0]:.5g} to "
+        f"{energy[-1]:.5g} J"
+    )
+
+
+def _write_plot(model: myograd.Model, trajectory: Trajectory, path: Path) -> None:
+    """Coordinates, activations, fibre lengths over time, each in a panel of its own."""
+    muscles = len(model.muscle_names) > 0
+    titles = ["coordinates [deg, m]", *(["activation", "fibre length / optimal"] if muscles else [])]
+    figure = make_subplots(rows=len(titles), cols=1, shared_xaxes=True, subplot_titles=titles, vertical_spacing=0.06)
+    time, state = np.asarray(trajectory.time), trajectory.state
+
+    def lines(row: int, names: tuple[str, ...], values: np.ndarray) -> None:
+        for i, name in enumerate(names):
+            figure.add_trace(go.Scatter(x=time, y=values[:, i], name=name, legend=f"legend{row}"), row=row, col=1)
+        top = figure.layout[f"yaxis{row if row > 1 else ''}"].domain[1]  # type: ignore[index]
+        figure.update_layout({f"legend{row}": dict(y=top, yanchor="top", maxheight=1 / len(titles) - 0.05)})
+
+    which = [model.coordinate_names.index(name) for name in model.independent_coordinates]
+    scale = np.where(np.array(model.names.rotational, bool)[which], 180 / np.pi, 1.0)
+    lines(1, model.independent_coordinates, np.asarray(state.q)[:, which] * scale)
+    if muscles:
+        lines(2, model.muscle_names, np.asarray(state.activation))
+        lines(3, model.muscle_names, np.asarray(state.fiber_length / model.muscles.optimal_fiber_length))
+    figure.update_xaxes(title="time [s]", row=len(titles), col=1)
+    figure.update_layout(title=model.names.model, height=330 * len(titles), template="plotly_white")
+    write_text(path, figure.to_html(include_plotlyjs=True))

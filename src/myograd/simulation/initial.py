@@ -1,0 +1,66 @@
+"""Where a simulation starts: a state made from numbers, or from a row of a table."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import jax.numpy as jnp
+import numpy as np
+
+from ..dynamics.api import assemble, project_speeds
+from ..errors import ModelError, nearest
+from ..files.table import Table
+from ..force.motion import State, equilibrium_state
+from ..model.model import Model
+
+
+def initial_state(
+    model: Model, q: Any = None, u: Any = None, activation: Any = None, accept: tuple[str, ...] = ()
+) -> State:
+    """Where a simulation may start: constraints satisfied, muscles in equilibrium.
+
+    q, u: coordinates and speeds; None for the file's defaults, and for rest. activation: one number for all muscles, or one for
+    each; None for the file's defaults.
+    """
+    q = assemble(model, model.default_pose() if q is None else q, accept=accept)
+    u = project_speeds(model, q, jnp.zeros_like(q) if u is None else u, accept=accept)
+    if activation is None:
+        activation = [dict(numbers).get("default_activation", 0.05) for numbers in model.muscle_kinds.numbers]
+    activation = jnp.broadcast_to(jnp.asarray(activation, float), (len(model.muscle_names),))
+    return equilibrium_state(model, q, u, activation, accept=accept)
+
+
+def state_from_table(model: Model, table: Table, time: float | None = None, accept: tuple[str, ...] = ()) -> State:
+    """The state in the row of a table at `time`, or in the first row.
+
+    Columns are named as OpenSim names states (`/jointset/elbow/flexion/value`, `.../speed`, `/forceset/BIC/activation`,
+    `.../fiber_length`), or as coordinates alone. Coordinates that have no column are at their defaults, speeds without one are
+    zero, fibres in equilibrium. Constraints are satisfied by moving as little as they need.
+    """
+    row = 0
+    if time is not None:
+        row = int(np.argmin(np.abs(table.time - time)))
+        if abs(table.time[row] - time) > 1e-6:
+            raise ModelError(f"the table has no row at {time:g} s; nearest is {table.time[row]:g} s")
+    values = {
+        "value": np.array(model.default_pose()),
+        "speed": np.zeros(len(model.coordinate_names)),
+        "activation": np.array(
+            [dict(numbers).get("default_activation", 0.05) for numbers in model.muscle_kinds.numbers]
+        ),
+        "fiber_length": np.full(len(model.muscle_names), np.nan),
+    }
+    degrees = table.in_degrees
+    for name, number in zip(table.names, table.data[row], strict=True):
+        owner, _, kind = name.rpartition("/") if name.count("/") > 1 else (name, "", "value")
+        owner = owner.rsplit("/", 1)[-1]
+        known = model.coordinate_names if kind in ("value", "speed") else model.muscle_names
+        if kind not in values or owner not in known:
+            raise ModelError(f"column {name!r} is no state of {model.names.model!r}{nearest(owner, known)}")
+        i = known.index(owner)
+        turned = degrees and kind in ("value", "speed") and model.names.rotational[i]
+        values[kind][i] = np.deg2rad(number) if turned else number
+    state = initial_state(model, values["value"], values["speed"], values["activation"], accept=accept)
+    given = np.isfinite(values["fiber_length"])
+    fibers = jnp.where(given, jnp.asarray(np.where(given, values["fiber_length"], 0.0)), state.fiber_length)
+    return State(state.q, state.u, state.activation, fibers, jnp.asarray(float(table.time[row])))
