@@ -116,7 +116,7 @@ def _theirs(case: Case, method: str) -> tuple[float, float, np.ndarray]:
 @eqx.filter_jit
 def _run(case: tuple[mg.Model, mg.State], time: jax.Array, controls: jax.Array, method: Method):
     model, start = case
-    system = Simulated(model, mg.Course(time, controls), None, start)
+    system = Simulated(model, mg.Course(time, controls), None, None, start)
     done = rollout(system, system.phase(start), jnp.array([0.0, DURATION]), method)
     return system.state(DURATION, done.end.y).q, done.steps + done.rejected
 
@@ -133,9 +133,9 @@ def compare_simulation(case: Case, seconds: float) -> SimulationRow:
     alone = timed(lambda: ours(accuracy), 1, seconds, least=3)
     # As many runs with other controls: up to a tenth more or less excitation.
     scale = np.random.default_rng(3).uniform(0.9, 1.1, (BATCH, 1, case.controls.shape[1]))
-    many = jnp.asarray(np.clip(case.controls * scale, 0, 1))
-    batch = eqx.filter_jit(lambda many: jax.lax.map(lambda c: _run(parts, time, c, method), many, batch_size=BATCH))
-    together = timed(lambda: jax.block_until_ready(batch(many)), BATCH, seconds, least=2)
+    many = np.clip(case.controls * scale, 0, 1)
+    batch = mg.batched(lambda controls: _run(parts, time, controls, method))
+    together = timed(lambda: batch(many), BATCH, seconds, least=2)
     merson, merson_accuracy, _ = _theirs(case, "RungeKuttaMerson")
     cpodes, cpodes_accuracy, their_end = _theirs(case, "CPodes")
     apart = float(np.abs(np.asarray(fine) - their_end).max())

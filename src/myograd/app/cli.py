@@ -21,6 +21,7 @@ from myograd.errors import MyogradError
 from myograd.files.osim_read import read_osim
 from myograd.files.osim_write import write_osim
 from myograd.model.description import ModelDescription
+from myograd.studies import STUDIES, run_study
 
 if TYPE_CHECKING:
     from myograd.muscle.jumps import Jump
@@ -337,6 +338,18 @@ def demo(
             demo.write_picture(swing, picture)
     out.print(demo.summary(swing))
     _wrote(target)
+
+
+@app.command()
+def study(
+    name: Annotated[str, typer.Argument(metavar="NAME", help=f"One of: {', '.join(STUDIES)}.")],
+    target: Annotated[Path, typer.Option("--out", help="The folder to write into; it is made if it is not there.")],
+    quick: Annotated[bool, typer.Option("--quick", help="Smaller: for a first look.")] = False,
+) -> None:
+    """Repeat an experiment of a paper: numbers (summary.json), tables (.csv) and figures (.html)."""
+    with err.status(f"running the study {name} ..."):
+        run_study(name, target, quick)
+    _wrote(target / "summary.json")
 
 
 if __name__ == "__main__":

@@ -48,6 +48,9 @@ class Forces(eqx.Module):
 
     at: Pose
     moving: Motion
+    length: Float[Array, " m"]
+    """of the muscles' paths [m]"""
+    speed: Float[Array, " m"]
     muscles: MuscleState
     activation: Float[Array, " m"]
     tau: Vector
@@ -59,9 +62,13 @@ def need_forces(model: Model, function: str, accept: tuple[str, ...]) -> None:
 
 
 def forces_at(
-    model: Model, state: State, controls: Float[Array, " k"], wrenches: Float[Array, "bodies 6"] | None = None
+    model: Model,
+    state: State,
+    controls: Float[Array, " k"],
+    wrenches: Float[Array, "bodies 6"] | None = None,
+    torques: Vector | None = None,
 ) -> Forces:
-    """All forces but gravity and constraints; `wrenches` as in `state_derivative`."""
+    """All forces but gravity and constraints. `wrenches`: see `state_derivative`; `torques`: more, on coordinates [N m, N]."""
     q, u, parts, kinds = state.q, state.u, model.force_parts, model.muscle_kinds
     m = len(model.muscle_names)
     at = pose(model, q)
@@ -91,7 +98,9 @@ def forces_at(
         tau = tau + generalized_force(model, at, inner)
     if wrenches is not None:
         tau = tau + generalized_force(model, at, on_links(model, at, wrenches))
-    return Forces(at, moving, muscles, activation, tau)
+    if torques is not None:
+        tau = tau + torques
+    return Forces(at, moving, length[:m], speed[:m], muscles, activation, tau)
 
 
 @in_range
@@ -123,10 +132,18 @@ def state_derivative(
 
 
 def state_rates(
-    model: Model, state: State, controls: Float[Array, " k"], wrenches: Float[Array, "bodies 6"] | None
+    model: Model,
+    state: State,
+    controls: Float[Array, " k"],
+    wrenches: Float[Array, "bodies 6"] | None = None,
+    torques: Vector | None = None,
 ) -> State:
-    """See `state_derivative`."""
-    it = forces_at(model, state, controls, wrenches)
+    """See `state_derivative`, and `forces_at` for `torques`."""
+    return rates_under(model, state, controls, forces_at(model, state, controls, wrenches, torques))
+
+
+def rates_under(model: Model, state: State, controls: Float[Array, " k"], it: Forces) -> State:
+    """Rate of change of the state, from its forces."""
     udot = by_elimination(Dynamics(model, state.q, state.u, it.at, it.moving, state.time), it.tau)
     excitation = controls[model.force_parts.muscle_control]
     return State(

@@ -15,7 +15,7 @@ from jaxtyping import Array, Float, Int
 from .integrators import Method
 from .system import Phase, System
 
-CHECKPOINTS = 4096
+CHECKPOINTS = 256
 FIRST_STEP = 1e-5  # [s] where steps are chosen
 MOST_STEPS = 1_000_000
 

@@ -25,7 +25,7 @@ from ..errors import ModelError, MyogradError
 from ..force.external import ExternalForces, external_wrenches
 from ..force.motion import State, need_forces
 from ..model.model import Model
-from .controls import controller
+from .controls import Constant, controller
 from .initial import initial_state
 from .integrators import Method
 from .rollout import Carry, Rolled, rollout
@@ -57,6 +57,7 @@ def simulate(
     step: float | None = None,
     alpha: float = -0.05,
     wrenches: Any = None,
+    torques: Any = None,
     forward_mode: bool = False,
     progress: Callable[[float], None] | None = None,
     accept: tuple[str, ...] = (),
@@ -72,6 +73,8 @@ def simulate(
             documentation. accuracy: error allowed in each step, relative and absolute (rad, rad/s, optimal fibre lengths).
             step: length of steps [s] if they are not to be chosen. alpha: numerical damping of `hht`, from -1/3 to 0.
         wrenches: `ExternalForces`, or a function of time and state that gives moment and force on each body.
+        torques: generalised forces [N m, N] beside those of the model: one for each of `model.coordinate_names` (constant), a
+            `Course` of them over time, or a function of time and state.
         forward_mode: take derivatives by `jax.jvp` instead of `jax.grad`.
         progress: called with the part of the duration that is done.
 
@@ -81,15 +84,19 @@ def simulate(
     need_constraints(model, "simulate", accept)
     need_forces(model, "simulate", accept)
     method = jax.tree.map(jnp.asarray, Method(integrator, accuracy, step, alpha))
-    traced = any(isinstance(x, Tracer) for x in jax.tree.leaves((model, initial, controls, wrenches, at, duration)))
+    traced = any(
+        isinstance(x, Tracer) for x in jax.tree.leaves((model, initial, controls, wrenches, torques, at, duration))
+    )
     if initial is None:
         initial = initial_state(model, accept=accept)
     times = _times(initial, duration, at)
-    system = Simulated(model, controller(model, controls), _wrenches(model, wrenches), initial)
+    forces = _wrenches(model, wrenches), _torques(model, torques)
+    system = Simulated(model, controller(model, controls), *forces, initial)
     if traced:
         return _trajectory(system, times, rollout(system, system.phase(initial), times, method, forward=forward_mode))
     _check_start(model, initial)
     _check_span("controls", getattr(system.controls, "time", None), times)
+    _check_span("torques", getattr(system.torques, "time", None), times)
     _check_span("external forces", getattr(getattr(system.wrenches, "forces", None), "span", None), times)
     with plain_errors():
         return _in_parts(system, np.asarray(times), method, progress)
@@ -162,6 +169,18 @@ def _wrenches(model: Model, wrenches: Any) -> Any:
     if wrenches is None or callable(wrenches):
         return wrenches
     raise ModelError("simulate: wrenches must be ExternalForces (see external_forces) or a function of time and state")
+
+
+def _torques(model: Model, torques: Any) -> Any:
+    if torques is None or callable(torques):
+        return torques
+    values, names = jnp.asarray(torques, float), model.coordinate_names
+    if values.shape != (len(names),):
+        raise ModelError(
+            f"simulate: torques have shape {values.shape}, but need one for each of the {len(names)} coordinates "
+            "(coordinate_names)"
+        )
+    return Constant(values)
 
 
 class External(eqx.Module):

@@ -29,8 +29,9 @@ from ..dynamics.constraints import (
 )
 from ..dynamics.forward import Dynamics
 from ..dynamics.kinematics import coordinate_rates, pose, speed_to_rate
-from ..force.motion import State, forces_at, state_rates
+from ..force.motion import State, forces_at, rates_under, state_rates
 from ..model.model import Model
+from ..muscle.contraction import activation_rates, muscle_states
 
 Time = Float[Array, ""] | float
 Free = Float[Array, " f"]
@@ -91,6 +92,7 @@ class Simulated(System):
     model: Model
     controls: Callable[[Time, State], Float[Array, " k"]]
     wrenches: Callable[[Time, State], Float[Array, "bodies 6"]] | None
+    torques: Callable[[Time, State], Float[Array, " c"]] | None
     rest: State
     """values of what is not integrated: states of muscles that have none, coordinates that others set"""
 
@@ -125,22 +127,34 @@ class Simulated(System):
     def _coordinates(self, t: Time, free: Free) -> Float[Array, " c"]:
         return explicit_coordinates(self.model, self.rest.q.at[self.model.constraints.free].set(free), t)
 
-    def applied(self, t: Time, state: State) -> tuple[Float[Array, " k"], Float[Array, "bodies 6"] | None]:
-        """Controls and external wrenches."""
-        return self.controls(t, state), None if self.wrenches is None else self.wrenches(t, state)
+    def applied(
+        self, t: Time, state: State
+    ) -> tuple[Float[Array, " k"], Float[Array, "bodies 6"] | None, Float[Array, " c"] | None]:
+        """Controls, external wrenches, torques on coordinates."""
+        wrenches, torques = (f if f is None else f(t, state) for f in (self.wrenches, self.torques))
+        return self.controls(t, state), wrenches, torques
 
     @eqx.filter_jit  # integrators ask for it in many places: it is traced once
     def rates(self, t: Time, y: Phase) -> Phase:
         state = self.state(t, y)
         return self.phase(state_rates(self.model, state, *self.applied(t, state)))
 
+    @eqx.filter_jit
     def rates_and_stiffness(self, t: Time, y: Phase) -> tuple[Phase, Float[Array, " k"]]:
-        first = np.arange(len(y.z)) < len(self.activated)
-        # No muscle's state acts on another's, but its activation acts on its fibre: one direction for either kind.
-        directions = jnp.stack([jnp.where(first, 1.0, 0.0), jnp.where(first, 0.0, 1.0)])
-        rates, along = jax.linearize(lambda z: self.rates(t, Phase(y.q, y.u, z)), y.z)
-        slopes = jax.vmap(lambda direction: along(direction).z)(directions)
-        return rates, jnp.where(first, slopes[0], slopes[1])
+        """No muscle acts on another's states, nor a fibre on an activation: the slopes along all at once are those of each."""
+        model, state = self.model, self.state(t, y)
+        controls, *others = self.applied(t, state)
+        it = forces_at(model, state, controls, *others)
+        rates = self.phase(rates_under(model, state, controls, it))
+        excitation = controls[model.force_parts.muscle_control]
+
+        def fiber_velocity(fiber_length: Float[Array, " m"]) -> Float[Array, " m"]:
+            return muscle_states(model, it.length, it.speed, it.activation, fiber_length).fiber_velocity
+
+        along = jnp.ones_like(state.activation)
+        _, of_activation = jax.jvp(lambda a: activation_rates(model, a, excitation), (state.activation,), (along,))
+        _, of_fiber = jax.jvp(fiber_velocity, (state.fiber_length,), (along,))
+        return rates, jnp.concatenate([of_activation[self.activated], of_fiber[self.elastic]])
 
     @eqx.filter_jit
     def imbalance(self, t: Time, y: Phase, a: Free, multipliers: Float[Array, " rows"]) -> Free:

@@ -1,31 +1,21 @@
 """Repeat the experiments of the papers: `python -m myograd.studies [NAME ...]`, or `make studies` for all.
 
-Each module in this folder is one paper. Its `main()` runs the experiment and prints the table.
+Each writes into a folder of its name in `studies/`. One alone, elsewhere, or in quick: `myograd study NAME [--quick] --out DIR`.
 """
 
 from __future__ import annotations
 
 import sys
-from importlib import import_module
-from pkgutil import iter_modules
+from pathlib import Path
 
-import myograd.studies
-from myograd.errors import MyogradError, nearest
-
-
-def names() -> list[str]:
-    return sorted(module.name for module in iter_modules(myograd.studies.__path__) if not module.name.startswith("_"))
+from myograd.errors import MyogradError
+from myograd.studies import STUDIES, run_study
 
 
 def main(wanted: list[str]) -> None:
-    for name in wanted:
-        if name not in names():
-            raise MyogradError(f"there is no study {name!r}{nearest(name, names())}")
-    for name in wanted or names():
-        print(f"== {name}")
-        import_module(f"myograd.studies.{name}").main()
-    if not names():
-        print("no paper has its study here yet")
+    for name in wanted or STUDIES:
+        print(f"== {name}", flush=True)
+        run_study(name, Path("studies") / name)
 
 
 if __name__ == "__main__":
