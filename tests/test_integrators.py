@@ -68,6 +68,26 @@ def test_error_falls_with_the_order(name):
     assert ORDERS[name] - 0.15 < seen < ORDERS[name] + 1.3, errors  # some gain an order where f is linear
 
 
+@pytest.mark.parametrize("name", ["euler", "semi-implicit-euler", "bdf1", "sdirk2", "rk4"])
+def test_energy_drifts_by_the_order(name):
+    """Of an undamped oscillator, over three periods; the trapezoidal rule (HHT without damping) keeps it."""
+
+    def drift(n: int) -> float:
+        times = jnp.linspace(0, 2 * np.pi, 7)
+        y = eqx.filter_jit(lambda: rollout(Oscillator(), START, times, Method(name, step=2 * np.pi / n)).y)()
+        return float(jnp.max(jnp.abs(y.u[:, 0] ** 2 + 9 * y.q[:, 0] ** 2 - 9)))
+
+    assert np.log2(drift(4000) / drift(8000)) > ORDERS[name] - 0.2
+
+
+def test_trapezoidal_rule_keeps_energy():
+    times = jnp.linspace(0, 2 * np.pi, 7)
+    y = eqx.filter_jit(lambda: rollout(Oscillator(), START, times, Method("hht", step=2 * np.pi / 300, alpha=0.0)).y)()
+    energy = y.u[:, 0] ** 2 + 9 * y.q[:, 0] ** 2
+    # The discrete motion keeps its own energy, that of a slightly other frequency: w^2 (1 + (w h)^2 / 4)
+    assert float(jnp.max(jnp.abs(energy - 9))) < 9 * (3 * 2 * np.pi / 300) ** 2
+
+
 def test_adams_has_order_five_once_it_has_a_past():
     """Steps of one length; the past is exact, so that the first steps' low order does not count."""
     system = Oscillator()
