@@ -117,7 +117,7 @@ def test_info_lists_each_muscle(run: Run):
     assert "--muscles" not in out
     row = next(line for line in out.splitlines() if line.split()[:1] == ["BIClong"])
     assert " ".join(row.split()[1:]) == (
-        "Millard2012EquilibriumMuscle 620 116.0 211.0 0.0° 4 scapula - radius head, trochlea_front"
+        "Millard2012EquilibriumMuscle 620 116.0 214.0 0.0° 4 scapula - radius head, trochlea_front"
     )
     data = json.loads(run("info", "arm", "--muscles", "--json")[1])["each_muscle"]
     assert [muscle["name"] for muscle in data] == list(myograd.load_model("arm").muscle_names)
