@@ -143,6 +143,7 @@ def test_any_free_numbers_give_a_stable_filter():
     ("change", "message"),
     [
         ({"c1": -1.0}, "stable filter"),
+        ({"c2": np.nan}, "stable filter"),
         ({"c1": np.zeros(2)}, r"c1 is one number, not an array of shape \(2,\)"),
         ({"delay": -0.1}, r"delay is -0\.1 s; it must be from 0 to 1 s"),
         ({"delay": 40.0}, "delay is 40 s"),  # milliseconds
@@ -165,6 +166,9 @@ def test_what_cannot_become_an_excitation(change: dict, message: str):
 def test_unusable_filters_are_refused():
     with pytest.raises(ModelError, match="delay is 0 s"):
         ExcitationFilter.of(0.0, 0.1, 0.2)
+    for poles in ((1.0, 0.2), (0.2, -1.5), (np.nan, 0.2), (0.2, np.nan)):
+        with pytest.raises(ModelError, match="stable filter"):
+            ExcitationFilter.of(0.04, *poles)
 
 
 def test_a_filter_that_overshoots_gives_an_excitation_all_the_same():

@@ -18,9 +18,9 @@ Elbow: a hinge along z, and pronation (positive) about the line from the capitul
 Segments are those of a man of 1.75 m and 75 kg: masses, mass centres, radii of gyration and lengths after de Leva 1996; clavicle
 and scapula have 0.15 and 0.65 kg (our estimate). Maximum isometric forces, optimal fibre lengths and pennation are rounded after
 Holzbaur, Murray, Delp 2005 (who took them from Langenderfer et al. 2004, Murray et al. 2000 and others). Attachments, via
-points and surfaces are our own; tendon slack lengths put the fibres at 0.95 to 1.05 of their optimal length in the middle of the
-range (elevation 0.8, its plane 0.6, elbow 1.2 rad). Where biceps, infraspinatus and subscapularis insert was chosen for the moment
-arms that Murray, Buchanan, Delp 2000 and Ackland, Pandy 2011 measured (docs/bodies.md).
+points and surfaces are our own; tendon slack lengths put the fibres at 0.95 to 1.05 of their optimal length in the middle of
+the range (elevation 0.8, its plane 0.6, elbow 1.2 rad). Biceps, infraspinatus and subscapularis insert where they have the
+moment arms that Murray, Buchanan, Delp 2000 and Ackland, Pandy 2011 measured (docs/bodies.md).
 """
 
 from __future__ import annotations

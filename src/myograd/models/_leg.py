@@ -8,11 +8,11 @@ dorsiflexion of the ankle. Standing on the ground (y = 0), all angles are zero.
 
 Segments are those of a man of 1.75 m and 75 kg: masses, mass centres and radii of gyration after de Leva 1996, segment lengths
 as fractions of height after Drillis and Contini 1966; the pelvis carries de Leva's lower trunk. The knee and the patella are the
-planar leg's (`_planar_leg`), our own construction. Maximum isometric forces, fibre lengths and pennation are rounded after Ward et
-al. 2009, who measured cadavers: forces are their physiological cross-sections times 50 N/cm^2. Iliopsoas (psoas, iliacus), vasti
-(three) and adductors (longus, brevis, magnus) have the sum of the forces and the mean of fibre lengths and pennation. Attachments,
-surfaces and all else are our own; tendon slack lengths put the fibres near their optimal length at hip, knee and ankle angles of
-0.2, 0.3 and 0 rad.
+planar leg's (`_planar_leg`), our own construction. Maximum isometric forces, fibre lengths and pennation are rounded after Ward
+et al. 2009, who measured cadavers: forces are their physiological cross-sections times 50 N/cm^2. Iliopsoas (psoas, iliacus),
+vasti (three) and adductors (longus, brevis, magnus) have the sum of the forces and the means of fibre lengths and pennation.
+Attachments, surfaces and all else are our own; tendon slack lengths put the fibres near their optimal length at hip, knee and
+ankle angles of 0.2, 0.3 and 0 rad.
 
 The foot stands on four spheres, each in smooth Hunt-Crossley contact (Serrancoli et al. 2019) with the ground; their stiffness
 makes a standing foot sink in by some millimetres.

@@ -119,7 +119,8 @@ def warn_of_fibers(model: Model, function: str, given: Any, used: Any, tendon_le
     if not _plain(given, used, tendon_length):
         return
     given, used, tendon = (np.asarray(x, float) for x in (given, used, tendon_length))
-    matters = elastic(model.muscle_kinds)
+    matters = elastic(model.muscle_kinds).copy()
+    matters[list(model.paths.no_path)] = False
     short = np.flatnonzero(matters & (used - given > ROUNDING * used))
     if len(short):
         first = short[0]

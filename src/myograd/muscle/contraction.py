@@ -35,6 +35,8 @@ CLASSES: dict[str, ModuleType] = {
     SCHUTTE: schutte,
     RIGID: rigid_tendon,
 }
+"""Each has `variant` and `shape` (what of a class is static), `dynamics`, `equilibrium`, `force_balance` and
+`activation_derivative`, with the same arguments in all of them."""
 SHAPES.update(dict.fromkeys(("activation", "excitation", "fiber_length", "fiber_velocity"), ("muscle_names",)))
 NOTHING: Any = np.zeros(0)
 

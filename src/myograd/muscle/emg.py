@@ -120,7 +120,7 @@ class ExcitationFilter(eqx.Module):
         """From a delay [s] above 0, and c1, c2 between -1 and 1."""
         if not delay > 0:
             raise ModelError(f"ExcitationFilter: the delay is {delay:g} s; it must be above 0")
-        if not max(abs(c1), abs(c2)) < FURTHEST:
+        if not (abs(c1) < FURTHEST and abs(c2) < FURTHEST):
             raise ModelError(
                 f"ExcitationFilter: c1 and c2 are {c1:g} and {c2:g}; a stable filter has them between -1 and 1"
             )
@@ -167,7 +167,7 @@ def emg_to_excitation(
     envelope = in_unit_range("emg_to_excitation", "envelope", envelope)
     if not isinstance(delay, Tracer) and not 0 <= delay <= LONGEST_DELAY:
         raise ModelError(f"emg_to_excitation: the delay is {delay:g} s; it must be from 0 to {LONGEST_DELAY:g} s")
-    if not any(isinstance(c, Tracer) for c in (c1, c2)) and not max(abs(c1), abs(c2)) < 1:
+    if not all(isinstance(c, Tracer) or abs(c) < 1 for c in (c1, c2)):
         raise ModelError(
             f"emg_to_excitation: c1 and c2 are {c1:g} and {c2:g}; a stable filter has them between -1 and 1"
         )

@@ -48,7 +48,6 @@ def variant(kinds: MuscleKinds, muscle: int) -> str:
 def shape(kinds: MuscleKinds, muscles: Sequence[int]) -> Shape:
     numbers = [dict(kinds.numbers[m]) for m in muscles]
     given = [dict(kinds.splines[m]) for m in muscles]
-
     return Shape(
         np.array([n["time_scale"] for n in numbers]),
         np.array([n["activation1"] for n in numbers]),
