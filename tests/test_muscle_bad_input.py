@@ -5,6 +5,7 @@ from __future__ import annotations
 import warnings
 from collections.abc import Iterator
 from contextlib import contextmanager
+from dataclasses import replace
 
 import equinox as eqx
 import jax
@@ -14,7 +15,6 @@ import pytest
 
 import myograd as mg
 from muscle_bench import MUSCLES, bench
-from myograd.model.description import Muscle
 from myograd.models import model_path
 from myograd.muscle.bad_input import elastic
 
@@ -132,7 +132,7 @@ def test_a_state_is_asked_for():
         ("max_contraction_velocity", 0.0, "is 0; it must be above 0"),
         ("activation_time_constant", 0.0, "is 0; it must be above 0"),
         ("tendon_strain_at_one_norm_force", 0.0, "is 0; it must be above 0"),
-        ("fiber_damping", -0.1, "is -0.1; it must not be negative"),
+        ("fiber_damping", 0.0, "is 0; it must be above 0"),
         ("pennation_angle", 1.6, "is 1.6; it must not be negative, and below a right angle"),
     ],
 )
@@ -151,6 +151,7 @@ def test_parameters_that_no_muscle_has(model: mg.Model, name: str, value: float,
 def test_parameters_that_a_class_does_not_have_do_not_matter(model: mg.Model):
     """They are zero: Schutte muscles have no time constants, rigid ones no tendon strain."""
     assert np.any(np.asarray(model.muscles.activation_time_constant) == 0)
+    assert model.muscles.fiber_damping[NAMES.index("classic")] == 0.0
     rigid = NAMES.index("stringless")
     slack = eqx.tree_at(
         lambda m: m.muscles.tendon_slack_length, model, model.muscles.tendon_slack_length.at[rigid].set(0.0)
@@ -158,14 +159,23 @@ def test_parameters_that_a_class_does_not_have_do_not_matter(model: mg.Model):
     np.testing.assert_allclose(mg.muscle_equilibrium(slack, Q, U, HALF)[rigid], np.hypot(0.3, 0.1 * np.sin(0.2)))
 
 
+def test_a_model_without_muscles():
+    description = mg.read_osim(model_path("double_pendulum"))
+    description.muscles.clear()
+    model = mg.compile_model(description)
+    none = np.zeros(0)
+    with no_warning():
+        assert mg.muscle_equilibrium(model, np.zeros(2), np.zeros(2), none).shape == (0,)
+        state = mg.equilibrium_state(model, np.zeros(2), np.zeros(2), none)
+        assert np.isfinite(mg.state_derivative(model, state, none).u).all()
+
+
 # Muscles that are not computed -------------------------------------------------------------------------------
 
 
 def broken() -> mg.Model:
     description = mg.read_osim(model_path("planar_leg"))
-    first = description.muscles[0]
-    values = {name: getattr(first, name) for name in Muscle.__dataclass_fields__} | {"tendon_slack_length": 0.0}
-    description.muscles[0] = Muscle(**values)
+    description.muscles[0] = replace(description.muscles[0], tendon_slack_length=0.0)
     return mg.compile_model(description)
 
 

@@ -20,12 +20,12 @@ from ..errors import ActivationWarning, FiberLengthWarning, ModelError
 from ..model.compile_muscles import EVERY
 from ..model.model import Model, MuscleValues
 from ..model.muscle_kinds import MuscleKinds
-from ..model.muscle_properties import LEAVES, SCHUTTE, THELEN
+from ..model.muscle_properties import DE_GROOTE_FREGLY, LEAVES, MILLARD, SCHUTTE, THELEN
+from .millard import variant
 
 ROUNDING = 1e-9  # relative: a limit worked out twice may differ by this
 BELOW_ZERO = -np.finfo(float).tiny
 F = TypeVar("F", bound=Callable[..., Any])
-MAY_BE_ZERO = ("max_isometric_force", "pennation_angle", "fiber_damping")
 
 
 def _plain(*values: Any) -> bool:
@@ -35,27 +35,35 @@ def _plain(*values: Any) -> bool:
 @functools.lru_cache(maxsize=64)
 def elastic(kinds: MuscleKinds) -> np.ndarray:
     """[m] bool: muscles whose fibre length matters. OpenSim ignores a Thelen muscle's ignore_tendon_compliance."""
-    rigid = np.array(kinds.rigid_tendon, bool) & (np.array(kinds.kind) != THELEN)
-    return ~rigid & ~np.array([bool(problem) for problem in kinds.problem], bool)
+    each = zip(kinds.kind, kinds.rigid_tendon, kinds.problem, strict=True)
+    return np.array([not problem and (kind == THELEN or not rigid) for kind, rigid, problem in each], bool)
 
 
 @functools.lru_cache(maxsize=64)
 def _limits(kinds: MuscleKinds) -> dict[str, tuple[np.ndarray, np.ndarray]]:
     """By parameter: which muscles use it, and what their values must be above."""
-    limits = {}
-    for name in MuscleValues.__dataclass_fields__:
-        used = np.array(
-            [
-                not problem and (name in EVERY or name in LEAVES[kind])
-                for kind, problem in zip(kinds.kind, kinds.problem, strict=True)
-            ],
-            bool,
+    muscles = range(len(kinds.kind))
+
+    def used(name: str, m: int) -> bool:
+        kind = kinds.kind[m]
+        if kinds.problem[m] or (kind == SCHUTTE and name == "max_contraction_velocity"):
+            return False
+        return name in EVERY or name in LEAVES[kind]
+
+    def may_be_zero(name: str, m: int) -> bool:
+        if name == "tendon_slack_length":
+            return not elastic(kinds)[m]
+        if name == "fiber_damping":  # else it is divided by
+            return kinds.kind[m] == DE_GROOTE_FREGLY or (kinds.kind[m] == MILLARD and variant(kinds, m) != "damped")
+        return name in ("max_isometric_force", "pennation_angle")
+
+    return {
+        name: (
+            np.array([used(name, m) for m in muscles], bool),
+            np.array([BELOW_ZERO if used(name, m) and may_be_zero(name, m) else 0.0 for m in muscles]),
         )
-        if name == "max_contraction_velocity":
-            used &= np.array([kind != SCHUTTE for kind in kinds.kind], bool)
-        zero = ~elastic(kinds) if name == "tendon_slack_length" else np.full(len(used), name in MAY_BE_ZERO)
-        limits[name] = used, np.where(zero, BELOW_ZERO, 0.0)
-    return limits
+        for name in MuscleValues.__dataclass_fields__
+    }
 
 
 def in_range(function: F) -> F:
