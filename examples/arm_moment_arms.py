@@ -76,7 +76,7 @@ FIGURES = (
         "elbow_flexion",
         (0, 135),
         {},
-        ((100, 70, 84, "BRD, mean peak 77: Murray 2000"), (90, 42, 52, "BIClong, mean peak 47")),
+        ((101, 76.5, 77.5, "BRD, mean peak 77: Murray 2000"), (105, 46.5, 47.5, "BIClong, mean peak 47")),
     ),
     Figure(
         "arm_triceps",

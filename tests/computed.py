@@ -17,7 +17,7 @@ import jax.numpy as jnp
 import numpy as np
 
 import myograd as mg
-from myograd.files.models import UnreadWarning
+from myograd.errors import UnreadWarning
 from myograd.models import model_path
 
 HASTE = {"xla_backend_optimization_level": 0, "xla_cpu_use_fusion_emitters": False}

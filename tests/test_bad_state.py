@@ -11,7 +11,7 @@ import myograd as mg
 from myograd.model.description import Body, CoordinateCoupler, LinearFunction
 from myograd.models import model_path
 
-pytestmark = pytest.mark.filterwarnings("ignore::myograd.files.models.UnreadWarning")
+pytestmark = pytest.mark.filterwarnings("ignore::myograd.errors.UnreadWarning")
 
 
 @pytest.fixture(scope="module")

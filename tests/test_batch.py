@@ -10,7 +10,7 @@ import myograd as mg
 from myograd.dynamics.batch import _uses_lapack
 from myograd.models import model_path
 
-pytestmark = pytest.mark.filterwarnings("ignore::myograd.files.models.UnreadWarning")
+pytestmark = pytest.mark.filterwarnings("ignore::myograd.errors.UnreadWarning")
 
 
 @pytest.mark.parametrize("count", [1, 7, 8, 16, 35])

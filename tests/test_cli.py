@@ -110,6 +110,22 @@ def test_check_says_class_name_and_line(run: Run, pack: Path):
         assert re.search(rf"^ +{element['line']} +{element['class']} +{re.escape(element['name'])}", out, re.MULTILINE)
 
 
+def test_info_lists_each_muscle(run: Run):
+    assert "`myograd info arm --muscles` lists each muscle" in run("info", "arm")[1]
+    code, out, _ = run("info", "arm", "--muscles")
+    assert code == 0
+    assert "--muscles" not in out
+    row = next(line for line in out.splitlines() if line.split()[:1] == ["BIClong"])
+    assert " ".join(row.split()[1:]) == (
+        "Millard2012EquilibriumMuscle 620 116.0 214.0 0.0° 4 scapula - radius head, trochlea_front"
+    )
+    data = json.loads(run("info", "arm", "--muscles", "--json")[1])["each_muscle"]
+    assert [muscle["name"] for muscle in data] == list(myograd.load_model("arm").muscle_names)
+    long_head = next(muscle for muscle in data if muscle["name"] == "BIClong")
+    assert long_head["optimal_fiber_length"] == 0.116
+    assert [point["body"] for point in long_head["path"]] == ["scapula", "humerus", "humerus", "radius"]
+
+
 def test_check_finds_jumps(run: Run):
     code, out, err = run("check", "planar_leg", "--jumps")
     assert (code, err) == (0, "")

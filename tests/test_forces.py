@@ -17,10 +17,10 @@ from computed import loaded
 from force_bench import COORDINATES, FORCES, bench
 from muscle_bench import bench as muscle_bench
 from myograd.dynamics.kinematics import motion, pose
+from myograd.errors import ActivationWarning
 from myograd.force.contact import hunt_crossley, smooth_contacts
 from myograd.force.frames import bushings, point_springs
 from myograd.models import model_path
-from myograd.muscle.contraction import ActivationWarning
 
 NONE = np.zeros(0)
 

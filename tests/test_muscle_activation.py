@@ -87,9 +87,14 @@ def test_order_four():
     ("change", "message"),
     [
         ({"excitation": np.array([0.5, np.nan, 0.5])}, "not finite in row 1"),
-        ({"excitation": np.array([0.5, 0.5, 1.2])}, "from 0 to 1, and is not in row 2"),
+        ({"excitation": np.array([0.5, 0.5, 1.2])}, "is not from 0 to 1 in row 2"),
         ({"step": 0.0}, "step is 0 s"),
-        ({"step": 5.0}, "steps of 5 s are too long for a time constant of 0.01 s; .* at least every 1 s"),
+        ({"step": 5.0}, "step is 5 s; it is the time between two samples, 1 / rate"),
+        ({"step": 0.5, "activation_time": 0.001}, "too long for a time constant of 0.001 s; .* at least every 0.1 s"),
+        ({"activation_time": np.full(3, 0.01)}, r"a time constant has shape \(3,\)"),
+        ({"activation_time": np.nan}, "a time constant is nan s"),
+        ({"settle": -1.0}, "settle is -1.0 s"),
+        ({"substeps": 2.5}, "substeps is 2.5; it must be a whole number"),
         ({"substeps": 0}, "substeps is 0"),
         ({"initial": 1.5}, "initial is 1.5; activation is from 0 to 1"),
         ({"initial": -0.1}, "initial is -0.1"),
@@ -133,3 +138,10 @@ def test_many_muscles_are_integrated_in_sequence_by_default():
     np.testing.assert_array_equal(
         mg.integrate_activation(many, STEP), mg.integrate_activation(many, STEP, parallel=False)
     )
+
+
+def test_traced_excitation_counts_as_0_or_1():
+    wild = jnp.array([0.5, 1.5, 2.0, -1.0, 0.3])
+    held = jnp.clip(wild, 0, 1)
+    inside = jax.jit(lambda u: mg.integrate_activation(u, STEP))
+    np.testing.assert_array_equal(inside(wild), inside(held))

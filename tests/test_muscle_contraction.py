@@ -14,13 +14,12 @@ import pytest
 import myograd as mg
 from computed import HASTE
 from muscle_bench import MUSCLES, bench
-from myograd.errors import ModelError
+from myograd.errors import ActivationWarning, ModelError
 from myograd.files.osim_read import read_osim
 from myograd.model.description import Muscle, Node
 from myograd.model.muscle_properties import DE_GROOTE_FREGLY, RIGID, SCHUTTE, THELEN
 from myograd.muscle import schutte, thelen
 from myograd.muscle.contraction import (
-    ActivationWarning,
     activation_rates,
     fiber_equilibrium,
     force_balance,
@@ -257,9 +256,14 @@ def test_muscles_that_cannot_be_computed(attributes: dict, message: str):
 
 
 def test_a_curve_that_cannot_be_names_its_muscle():
-    curve = Node("TendonForceLengthCurve", children=[Node("strain_at_one_norm_force", text="-0.1")])
+    curve = Node(
+        "ActiveForceLengthCurve",
+        children=[Node("minimum_value", text="0.05"), Node("shallow_ascending_slope", text="9")],
+    )
     bad = changed(0, properties=[curve])
-    with pytest.raises(ModelError, match="'damped': TendonForceLengthCurve: strain_at_one_norm_force must be above 0"):
+    with pytest.raises(
+        ModelError, match="'damped': ActiveForceLengthCurve: shallow_ascending_slope is negative or too steep"
+    ):
         mg.muscle_equilibrium(bad, *state_of(bad)[:3])
 
 

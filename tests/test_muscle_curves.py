@@ -74,9 +74,12 @@ def value(curve: BezierCurve, x):
 
 
 CASES = [(name, shape) for name in MAKERS for shape in ({}, OTHERS[name])]
+SHARPEST = [
+    ("ForceVelocityCurve", {"concentric_curviness": c, "eccentric_curviness": c}) for c in (0.0, 1.0)
+]  # at 0, corners are nearly straight, and bend sharply at their ends
 
 
-@pytest.mark.parametrize(("name", "shape"), CASES)
+@pytest.mark.parametrize(("name", "shape"), [*CASES, *SHARPEST])
 def test_tables_are_opensims_curves(opensim, name: str, shape: dict[str, float]):
     theirs = getattr(opensim, name)()
     for key, number in shape.items():
@@ -112,6 +115,14 @@ def test_curves_and_two_derivatives_are_continuous(name: str, shape: dict[str, f
     x = np.linspace(*RANGES[name], 997)
     for ours, exact, tolerance in zip(jax.jit(at)(jnp.asarray(x)), curve(x), (1e-12, 1e-8, 1e-5), strict=True):
         np.testing.assert_allclose(ours, exact, rtol=tolerance, atol=tolerance)
+
+
+def test_a_curve_that_bends_too_sharply_for_a_table_is_refused(monkeypatch: pytest.MonkeyPatch):
+    sharp = force_velocity(numbers(*SHARPEST[0]))
+    assert len(tabulate([sharp]).rows) > 2048
+    monkeypatch.setattr("myograd.muscle.table.MOST_STEPS", 512)
+    with pytest.raises(ModelError, match=r"bends too sharply between -0\.9 and 0; a larger curviness"):
+        tabulate([sharp])
 
 
 def test_muscles_may_have_curves_of_their_own():

@@ -10,6 +10,7 @@ from jax.test_util import check_grads
 from scipy.signal import lfilter
 
 from myograd.errors import ModelError
+from myograd.muscle.activation import integrate_activation
 from myograd.muscle.emg import ExcitationFilter, emg_envelope, emg_to_excitation
 from myograd.muscle.stroeve import (
     first_order_activation,
@@ -69,7 +70,16 @@ def test_normalisation_is_per_channel_and_held_at_one():
         ({"mvc": 0.0}, "mvc must be above 0"),
         ({"mvc": np.ones(3)}, "one number or one for each"),
         ({"emg": np.zeros(4000)}, "hold one value only"),
-        ({"emg": np.ones(5)}, "at least 80 samples"),
+        ({"emg": np.ones(5)}, "at 1000 Hz it needs at least 167 samples$"),
+        ({"emg": burst()[:160]}, "at least 167 samples"),
+        ({"emg": burst()[None]}, r"shape \(1, 4000\).*is it transposed\?"),
+        ({"emg": ["a", "b"]}, "emg must be numbers"),
+        ({"emg": burst() + 1j}, "emg must be numbers"),
+        ({"rate": None}, "rate is one number in Hz, not None"),
+        ({"rate": TIME}, "rate is one number in Hz"),
+        ({"mvc": "max"}, "mvc must be numbers, not 'max'"),
+        ({"band": 20.0}, "it is two frequencies"),
+        ({"order": 4.0}, "order is 4.0"),
         ({"low_pass": 30.0}, "low_pass is 30 Hz"),
         ({"order": 3}, "order is 3"),
         ({"band": (400.0, 20.0)}, "band is from 400 to 20 Hz"),
@@ -84,7 +94,7 @@ def test_recordings_that_cannot_be_used(change: dict, message: str):
 
 
 def test_whole_delays_are_those_of_the_recursion():
-    e = np.abs(burst())[:500]
+    e = np.abs(burst())[:500] / 4
     e[0] = 0.0  # before the recording there was nothing
     c1, c2, d = -0.5, -0.3, 7
     b1, b2 = c1 + c2, c1 * c2
@@ -98,7 +108,7 @@ def test_unit_gain_and_rest_before_the_start():
 
 
 def test_delay_is_continuous():
-    e = np.abs(burst())[1500:2500]
+    e = np.abs(burst())[1500:2500] / 4
     around = [np.asarray(emg_to_excitation(e, 0.001, d, -0.5, -0.3)) for d in (0.0099999999, 0.01, 0.0100000001)]
     np.testing.assert_allclose(around[0], around[1], atol=1e-6)
     np.testing.assert_allclose(around[2], around[1], atol=1e-6)
@@ -108,7 +118,7 @@ def test_delay_is_continuous():
 
 
 def test_derivatives_with_respect_to_delay_and_poles():
-    e = jnp.asarray(np.abs(burst())[1900:2100])
+    e = jnp.asarray(np.abs(burst())[1900:2100] / 4)
 
     def total(delay, c1, c2):
         return jnp.sum(emg_to_excitation(e, 0.001, delay, c1, c2) ** 2)
@@ -117,7 +127,7 @@ def test_derivatives_with_respect_to_delay_and_poles():
 
 
 def test_any_free_numbers_give_a_stable_filter():
-    e = jnp.asarray(np.abs(burst())[1500:2500])
+    e = jnp.asarray(np.abs(burst())[1500:2500] / 4)
     for free in (-30.0, 0.0, 3.0):
         filter_ = ExcitationFilter(jnp.array(free), jnp.array([free, -free]))
         u = filter_(e, 0.001)
@@ -129,15 +139,46 @@ def test_any_free_numbers_give_a_stable_filter():
     assert all(np.isfinite(leaf).all() and np.any(leaf != 0) for leaf in jax.tree.leaves(gradient))
 
 
+@pytest.mark.parametrize(
+    ("change", "message"),
+    [
+        ({"c1": -1.0}, "stable filter"),
+        ({"c2": np.nan}, "stable filter"),
+        ({"c1": np.zeros(2)}, r"c1 is one number, not an array of shape \(2,\)"),
+        ({"delay": -0.1}, r"delay is -0\.1 s; it must be from 0 to 1 s"),
+        ({"delay": 40.0}, "delay is 40 s"),  # milliseconds
+        ({"delay": np.nan}, "delay is nan s"),
+        ({"step": 1000.0}, "step is 1000 s; it is the time between two samples, 1 / rate"),
+        ({"step": np.inf}, "step is inf s"),
+        ({"envelope": np.array([0, 0, 0, np.nan])}, "not finite in row 3"),
+        ({"envelope": np.array([0.0, 0.2, 35.0])}, r"envelope is not from 0 to 1 in row 2 \(1 of 3 samples\)"),
+        ({"envelope": 0.5}, "envelope needs a row per sample"),
+        ({"envelope": np.zeros((0, 3))}, "envelope needs a row per sample"),
+        ({"envelope": "envelope.mot"}, "envelope must be numbers"),
+    ],
+)
+def test_what_cannot_become_an_excitation(change: dict, message: str):
+    good = {"envelope": np.ones(10), "step": 0.001, "delay": 0.0, "c1": 0.0, "c2": 0.2}
+    with pytest.raises(ModelError, match=f"emg_to_excitation: .*{message}"):
+        emg_to_excitation(**(good | change))
+
+
 def test_unusable_filters_are_refused():
-    with pytest.raises(ModelError, match="stable filter"):
-        emg_to_excitation(np.ones(10), 0.001, 0.0, -1.0, 0.2)
-    with pytest.raises(ModelError, match=r"delay is -0\.1 s"):
-        emg_to_excitation(np.ones(10), 0.001, -0.1, 0.0, 0.2)
-    with pytest.raises(ModelError, match="not finite in row 3"):
-        emg_to_excitation(np.array([0, 0, 0, np.nan]), 0.001, 0.0, 0.0, 0.2)
     with pytest.raises(ModelError, match="delay is 0 s"):
         ExcitationFilter.of(0.0, 0.1, 0.2)
+    for poles in ((1.0, 0.2), (0.2, -1.5), (np.nan, 0.2), (0.2, np.nan)):
+        with pytest.raises(ModelError, match="stable filter"):
+            ExcitationFilter.of(0.04, *poles)
+
+
+def test_a_filter_that_overshoots_gives_an_excitation_all_the_same():
+    e = np.repeat([0.0, 1.0, 0.0], 50)
+    linear = lfilter([1.5 * 1.2], [1, 0.7, 0.1], e)
+    assert linear.max() > 1.1
+    assert linear.min() < -0.1
+    u = emg_to_excitation(e, 0.001, 0.0, 0.5, 0.2)
+    np.testing.assert_allclose(u, np.clip(linear, 0, 1), atol=1e-12)
+    assert np.isfinite(integrate_activation(u, 0.001)).all()
 
 
 # Paper 002, Appendix A ---------------------------------------------------------------------------------------
@@ -178,7 +219,7 @@ def test_constants_of_the_curves_are_arguments():
     ("change", "message"),
     [
         ({"excitation": [0.5, np.nan]}, "first_order_activation: excitation is not finite in row 1"),
-        ({"excitation": [0.5, 1.5]}, "excitation must be from 0 to 1, and is not in row 1"),
+        ({"excitation": [0.5, 1.5]}, "excitation is not from 0 to 1 in row 1"),
         ({"excitation": 0.5}, "needs a row per sample"),
         ({"step": 0.0}, "the step is 0 s"),
         ({"activation_time": 0.0}, "time constants must be above 0"),
@@ -188,3 +229,18 @@ def test_constants_of_the_curves_are_arguments():
 def test_what_first_order_activation_refuses(change: dict, message: str):
     with pytest.raises(ModelError, match=message):
         first_order_activation(**({"excitation": np.full(3, 0.5), "step": 0.001} | change))
+
+
+@pytest.mark.parametrize(
+    ("change", "message"),
+    [
+        ({"activation": 1.5}, "activation must be finite, and from 0 to 1"),
+        ({"norm_length": np.array([1.0, np.nan])}, "norm_length must be finite"),
+        ({"norm_velocity": np.array(np.inf)}, "norm_velocity must be finite"),
+        ({"max_isometric_force": -1.0}, "max_isometric_force must be finite, and from 0"),
+    ],
+)
+def test_what_has_no_tension(change: dict, message: str):
+    good = {"activation": 0.5, "norm_length": 1.0, "norm_velocity": 0.0, "max_isometric_force": 100.0}
+    with pytest.raises(ModelError, match=f"stroeve_tension: {message}"):
+        stroeve_tension(**(good | change))

@@ -12,7 +12,7 @@ from force_bench import FORCES, bench
 from myograd.files.osim_write import write_osim
 from myograd.models import model_path, names
 
-pytestmark = pytest.mark.filterwarnings("ignore::myograd.files.models.UnreadWarning")
+pytestmark = pytest.mark.filterwarnings("ignore::myograd.errors.UnreadWarning")
 
 
 def same_values(a: mg.Model, b: mg.Model) -> None:

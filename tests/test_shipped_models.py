@@ -3,15 +3,17 @@
 from __future__ import annotations
 
 from math import cos, hypot, sin
+from pathlib import Path
 
 import numpy as np
 import pytest
 
 from live_opensim import coordinates, muscles, warnings_of
-from myograd.errors import ModelError
+from myograd.errors import FileFormatError, ModelError
+from myograd.files.models import load_model
 from myograd.files.osim_write import osim_text
 from myograd.model.description import MovingPathPoint
-from myograd.models import _coupled_mechanism, _four_bar, _planar_leg, model_path, names
+from myograd.models import _coupled_mechanism, _four_bar, _planar_leg, find, model_path, names
 from myograd.models.build import DESCRIBE
 
 
@@ -24,6 +26,20 @@ def test_names():
     assert names() == sorted(DESCRIBE)
     with pytest.raises(ModelError, match="did you mean 'planar_leg'"):
         model_path("planer_leg")
+
+
+def test_load_model_takes_their_names(tmp_path: Path, monkeypatch: pytest.MonkeyPatch):
+    """A file of that name comes first; what looks like a path is one."""
+    monkeypatch.chdir(tmp_path)
+    assert find("arm") == model_path("arm")
+    assert load_model("double_pendulum").names.model == "double_pendulum"
+    with pytest.raises(ModelError, match="did you mean 'arm'"):
+        load_model("amr")
+    for path in ("arm.osim", "models/arm"):
+        with pytest.raises(FileFormatError, match=f"{path}: cannot be read"):
+            load_model(path)
+    (tmp_path / "arm").write_text(model_path("four_bar").read_text())
+    assert load_model("arm").names.model == "four_bar"
 
 
 @pytest.mark.parametrize("name", names())

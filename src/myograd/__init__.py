@@ -44,7 +44,7 @@ _PLACES = {
     "files.osim_read": "read_osim",
     "files.osim_write": "write_osim",
     "model.description": "ModelDescription",
-    "errors": "FileFormatError ModelError MyogradError UnreadError",
+    "errors": "ActivationWarning FiberLengthWarning FileFormatError ModelError MyogradError UnreadError UnreadWarning",
 }
 _HOME = {name: place for place, names in _PLACES.items() for name in names.split()}
 __all__ = sorted(_HOME)  # type: ignore[reportUnsupportedDunderAll]

@@ -1,4 +1,4 @@
-"""The errors that users see. Each message says what is wrong, where, and what would be right."""
+"""The errors and warnings that users see. Each message says what is wrong, where, and what would be right."""
 
 from __future__ import annotations
 
@@ -25,6 +25,18 @@ class ModelError(MyogradError):
 
 class UnreadError(ModelError):
     """The answer would depend on parts of the model that are not read."""
+
+
+class UnreadWarning(UserWarning):
+    """A model file holds parts that are not used."""
+
+
+class ActivationWarning(UserWarning):
+    """An activation or excitation outside 0 to 1 was brought back to the nearer of the two."""
+
+
+class FiberLengthWarning(UserWarning):
+    """A fibre length is shorter than its muscle allows, and was brought back to that; or longer than the muscle's path."""
 
 
 def nearest(name: str, known: Iterable[str]) -> str:

@@ -87,15 +87,13 @@ def options(
 
 
 def find(model: str) -> Path:
-    """The file that MODEL means: a path if there is one, or else the name of a shipped model."""
-    path = Path(model)
-    if path.is_file():
-        return path
+    """The file that MODEL means."""
+    path = models.find(model)
     if path.is_dir():
         raise MyogradError(f"{model} is a folder, not an .osim file")
-    if path.suffix or path.name != model:
+    if not path.is_file():
         raise MyogradError(f"there is no file {model}; shipped models are: {', '.join(models.names())}")
-    return models.model_path(model)
+    return path
 
 
 def _fit(path: Path | None, ending: str) -> None:
@@ -115,13 +113,25 @@ def _print_json(data: object) -> None:
 
 
 @app.command()
-def info(model: Model, as_json: Json = False) -> None:
-    """Say what a model consists of: joints and coordinates, mass, constraints, muscles."""
+def info(
+    model: Model,
+    muscles: Annotated[
+        bool, typer.Option("--muscles", help="List each muscle: class, strength, lengths, pennation, path, wraps.")
+    ] = False,
+    as_json: Json = False,
+) -> None:
+    """Say what a model consists of: joints and coordinates, mass, constraints, muscles.
+
+    JSON with --muscles has the list `each_muscle`, too.
+    """
     description = read_osim(find(model))
     if as_json:
-        _print_json(views.info_data(description))
+        each = {"each_muscle": views.muscles_data(description)} if muscles else {}
+        _print_json(views.info_data(description) | each)
     else:
-        out.print(views.info_view(description))
+        out.print(views.info_view(description, muscles))
+        if description.muscles and not muscles:
+            out.print(f"`myograd info {model} --muscles` lists each muscle.", soft_wrap=True)
 
 
 @app.command()
@@ -145,15 +155,15 @@ def check(
     with the lists `unread` and `jumps`.
     """
     description = read_osim(find(model))
-    found = _find_jumps(description) if jumps else []
     if as_json:
         unread = views.check_data(description)
-        _print_json({"unread": unread, "jumps": views.jumps_data(description, found)} if jumps else unread)
+        found = views.jumps_data(description, _find_jumps(description)) if jumps else []
+        _print_json({"unread": unread, "jumps": found} if jumps else unread)
     else:
-        out.print(views.check_view(description, everything))
+        out.print(views.check_view(description, everything))  # before the search, which takes its time
         if jumps:
             out.print()
-            out.print(views.jumps_view(description, found))
+            out.print(views.jumps_view(description, _find_jumps(description)))
         elif views.may_jump(description):
             out.print(
                 f"Do lengths of muscles jump at some pose? `myograd check {model} --jumps` looks.", soft_wrap=True

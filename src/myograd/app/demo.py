@@ -24,8 +24,8 @@ from myograd import models
 from myograd.app import svg
 from myograd.dynamics.api import points_in_ground
 from myograd.dynamics.kinematics import pose
+from myograd.errors import UnreadWarning
 from myograd.files.atomic import write_text
-from myograd.files.models import UnreadWarning
 from myograd.muscle.path import lines
 
 MODEL = "planar_leg"

@@ -140,8 +140,52 @@ def _muscle_classes(description: ModelDescription) -> dict[str, dict[str, int]]:
     return {kind: dict(counts) for kind, counts in classes.items()}
 
 
-def info_view(description: ModelDescription) -> RenderableType:
-    """The text of `myograd info`."""
+def muscles_data(description: ModelDescription) -> list[dict]:
+    """What `info --muscles` adds: every muscle, in SI units and radians, in the order of `model.muscle_names`."""
+    return [
+        {
+            "name": muscle.name,
+            "class": muscle.kind,
+            "max_isometric_force": muscle.max_isometric_force,
+            "optimal_fiber_length": muscle.optimal_fiber_length,
+            "tendon_slack_length": muscle.tendon_slack_length,
+            "pennation_angle": muscle.pennation_angle,
+            "path": [
+                {"name": p.name, "class": type(p).__name__, "body": base_body(description, p.frame)}
+                for p in muscle.path.points
+            ],
+            "wraps": [wrap.wrap_object.rsplit("/", 1)[-1] for wrap in muscle.path.wraps],
+            "applies_force": muscle.applies_force,
+        }
+        for muscle in description.muscles
+    ]
+
+
+def muscles_view(description: ModelDescription) -> RenderableType:
+    """The text of the same."""
+    table = Table("muscle", "class", title="Muscles", title_justify="left", box=None)
+    for column in ("F_max [N]", "l_opt [mm]", "slack [mm]", "pennation", "points"):
+        table.add_column(column, justify="right")
+    table.add_column("from - to")
+    table.add_column("wraps over")
+    for muscle in muscles_data(description):
+        lengths = (f"{1e3 * muscle[key]:.1f}" for key in ("optimal_fiber_length", "tendon_slack_length"))
+        bodies = [point["body"] for point in muscle["path"]]
+        table.add_row(
+            muscle["name"] if muscle["applies_force"] else f"{muscle['name']} (off)",
+            muscle["class"],
+            f"{muscle['max_isometric_force']:.4g}",
+            *lengths,
+            f"{degrees(muscle['pennation_angle']):.1f}°",
+            str(len(bodies)),
+            f"{bodies[0]} - {bodies[-1]}" if bodies else "",
+            ", ".join(muscle["wraps"]),
+        )
+    return table
+
+
+def info_view(description: ModelDescription, muscles: bool = False) -> RenderableType:
+    """The text of `myograd info`; with `muscles`, each of them."""
     data = info_data(description)
     counts = data["counts"]
     facts = Table.grid(padding=(0, 2))
@@ -163,10 +207,10 @@ def info_view(description: ModelDescription) -> RenderableType:
             table.add_column(column, justify="right")
         for kind, numbers in data["muscles"].items():
             table.add_row(kind, *(str(numbers[column]) for column in columns))
-        parts += [Text(), table]
+        parts += [Text(), muscles_view(description) if muscles else table]
     if description.unread:
         found = ", ".join(f"{n} {severity}" for severity, n in data["unread"].items() if n)
-        parts += [Text(), Text(f"Not used by myograd: {found}. `myograd check` lists them.", style="yellow")]
+        parts += [Text(), Text(f"Not used by myograd: {found}. `myograd check --all` lists them.", style="yellow")]
     return Group(*parts)
 
 

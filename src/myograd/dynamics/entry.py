@@ -35,6 +35,7 @@ def entry(function: F) -> F:
     compiles once per model structure.
     """
     signature = inspect.signature(function)
+    called = function.__name__.lstrip("_")
     static = tuple(name for name, p in signature.parameters.items() if isinstance(p.default, str | tuple | int))
     compiled = jax.jit(function, static_argnames=static)
 
@@ -43,19 +44,23 @@ def entry(function: F) -> F:
         bound = signature.bind(*args, **kwargs)
         model = bound.arguments.get("model")
         if not isinstance(model, Model):
-            raise TypeError(f"{function.__name__} takes a Model first (see load_model), not a {type(model).__name__}")
+            raise TypeError(f"{called} takes a Model first (see load_model), not a {type(model).__name__}")
+        accept = bound.arguments.get("accept", ())
         if "accept" in bound.arguments:
-            bound.arguments["accept"] = _accepted(model, function.__name__, bound.arguments["accept"])
-        for name, value in bound.arguments.items():
-            if is_dataclass(value) and all(item.name in SHAPES for item in fields(value)):  # a state
-                checked = {
-                    item.name: _checked(model, function.__name__, item.name, getattr(value, item.name))
-                    for item in fields(value)
-                }
-                bound.arguments[name] = replace(value, **checked)  # type: ignore[type-var]
+            bound.arguments["accept"] = accept = _accepted(model, called, accept)
+
+        def checked(name: str, value: Any) -> Any:
+            return _checked(model, called, name, value, accept)
+
+        if "state" in bound.arguments:
+            state = bound.arguments["state"]
+            if not (is_dataclass(state) and all(item.name in SHAPES for item in fields(state))):
+                raise TypeError(f"{called} takes a State (see equilibrium_state), not a {type(state).__name__}")
+            values = {item.name: checked(item.name, getattr(state, item.name)) for item in fields(state)}
+            bound.arguments["state"] = replace(state, **values)  # type: ignore[type-var]
         for name in SHAPES.keys() & bound.arguments.keys():
             if bound.arguments[name] is not None or signature.parameters[name].default is inspect.Parameter.empty:
-                bound.arguments[name] = _checked(model, function.__name__, name, bound.arguments[name])
+                bound.arguments[name] = checked(name, bound.arguments[name])
         with plain_errors():
             result = compiled(*bound.args, **bound.kwargs)
             traced = any(isinstance(leaf, Tracer) for leaf in jax.tree.leaves(result))
@@ -64,7 +69,7 @@ def entry(function: F) -> F:
     return call  # type: ignore[return-value]
 
 
-def _checked(model: Model, function: str, name: str, value: Any) -> Any:
+def _checked(model: Model, function: str, name: str, value: Any, accept: tuple[str, ...]) -> Any:
     names = [getattr(model, size) if isinstance(size, str) else range(size) for size in SHAPES[name]]
     shape = tuple(len(each) for each in names)
     if not isinstance(value, Tracer):
@@ -84,8 +89,9 @@ def _checked(model: Model, function: str, name: str, value: Any) -> Any:
         )
     if isinstance(value, np.ndarray) and not np.isfinite(value).all():
         rows = ~np.isfinite(value).all(axis=tuple(range(1, value.ndim))) if value.ndim else np.zeros(0, bool)
-        bad = [str(names[0][i]) for i in np.flatnonzero(rows)[:8]]
-        raise ModelError(f"{function}: {name} is not finite{' for ' if bad else ''}{', '.join(bad)}")
+        bad = [str(names[0][i]) for i in np.flatnonzero(rows) if names[0][i] not in accept]
+        if bad or not value.ndim:  # what is accepted as not computed may be NaN
+            raise ModelError(f"{function}: {name} is not finite{' for ' if bad else ''}{', '.join(bad[:8])}")
     return jnp.asarray(value, float)
 
 
@@ -94,6 +100,7 @@ def _accepted(model: Model, function: str, accept: Any) -> tuple[str, ...]:
     if isinstance(accept, str):
         raise ModelError(f"{function}: accept is a tuple of names, ({accept!r},), not one string")
     known = [part.name for part in model.names.unread] + [model.muscle_names[m] for m in model.paths.no_path]
+    known += [muscle for muscle, problem in zip(model.muscle_names, model.muscle_kinds.problem, strict=True) if problem]
     for name in accept:
         if name not in known:
             raise ModelError(

@@ -5,25 +5,24 @@ from __future__ import annotations
 import warnings
 from os import PathLike
 
+from ..errors import UnreadWarning
 from ..model.compile import compile_model
 from ..model.description import NO_NUMBERS, ModelDescription
 from ..model.export import description_of
 from ..model.model import Model
+from ..models import find
 from .osim_read import read_osim
 from .osim_write import write_osim
 
 
-class UnreadWarning(UserWarning):
-    """A model file holds parts that are not used."""
-
-
 def load_model(path: str | PathLike[str], opensim_coriolis: bool = False) -> Model:
-    """Read an OpenSim document (version 3.0 to 4.6) and make it ready to be computed with.
+    """Read an OpenSim document (version 3.0 to 4.6), or a model that ships with Myograd (by its name, such as "arm"), and make it
+    ready to be computed with.
 
     Warns once if the file holds anything but looks that is not used; `myograd check FILE` lists it. `opensim_coriolis`:
     see `compile_model`.
     """
-    description = read_osim(path)
+    description = read_osim(find(path))
     _warn_of_unread(description)
     return compile_model(description, opensim_coriolis)
 
@@ -37,8 +36,7 @@ def _warn_of_unread(description: ModelDescription) -> None:
         kinds[item.kind] = kinds.get(item.kind, 0) + 1
     listed = ", ".join(f"{count} {kind}" for kind, count in kinds.items())
     warnings.warn(
-        f"{description.source}: Forces and other parts that are not used yet: {listed}. "
-        f"See `myograd check {description.source}`",
+        f"{description.source}: parts of it are not used: {listed}. `myograd check {description.source}` lists them",
         UnreadWarning,
         stacklevel=3,
     )

@@ -30,6 +30,7 @@ from .frames import placed
 
 @dataclass(eq=False, frozen=True, repr=False)
 class _Places(Hashed):
+    bodies: tuple[str, ...]  # of the model that the forces were made for
     body: np.ndarray  # [e] body that each force is applied to
     origin: np.ndarray  # [3, e] where the force acts without a point, in the body
     force_link: np.ndarray  # [e] that the force and the torque are given in
@@ -53,6 +54,8 @@ class ExternalForces(eqx.Module):
 
 def external_forces(model: Model, loads: ExternalLoads) -> ExternalForces:
     """Make loads ready for a model; raises for bodies and columns that do not exist."""
+    if not isinstance(loads, ExternalLoads):
+        raise TypeError(f"external_forces takes ExternalLoads (see read_external_loads), not a {type(loads).__name__}")
     description = model.source.description
     frames = Frames(description, build_tree(description))
     forces = [force for force in loads.forces if force.applies_force]
@@ -65,6 +68,7 @@ def external_forces(model: Model, loads: ExternalLoads) -> ExternalForces:
     together = table([pieces(column, "external force") for column in columns])
     body, origin, force_link, force_R, point_link, point_R, point_p = zip(*rows, strict=True) if rows else ((),) * 7
     places = _Places(
+        model.body_names,
         np.array(body, int),
         np.array(origin).reshape(-1, 3).T,
         np.array(force_link, int),
@@ -107,7 +111,7 @@ def _frame(model: Model, frames: Frames, force: ExternalForce, name: str) -> tup
 
 
 @entry
-def _wrenches(
+def _external_wrenches(
     model: Model, forces: ExternalForces, q: Float[Array, " c"], time: float | Float[Array, ""]
 ) -> Float[Array, "bodies 6"]:
     it, at = forces.places, pose(model, q)
@@ -135,10 +139,16 @@ def external_wrenches(
 ) -> Float[Array, "bodies 6"]:
     """Moment [N m], then force at the body origin [N], on each body, in ground: what `forward_dynamics`, `inverse_dynamics` and
     `state_derivative` take as `wrenches`. A time outside the recording is an error; inside `jit`, it gives NaN."""
+    if not isinstance(forces, ExternalForces):
+        raise TypeError(f"external_wrenches takes ExternalForces (see external_forces), not a {type(forces).__name__}")
+    if forces.places.bodies != model.body_names:
+        raise ModelError(f"external_wrenches: the forces were made for another model than {model.names.model!r}")
     if not isinstance(time, Tracer) and not isinstance(forces.span, Tracer):
         first, last = (float(t) for t in forces.span)
+        if np.ndim(time) or not isinstance(time, np.ndarray | Array | int | float):
+            raise ModelError(f"external_wrenches: time is one number, not {time!r}; for many, use jax.vmap"[:200])
         if not first <= float(time) <= last:
             raise ModelError(
                 f"external_wrenches: the loads are known from {first:g} s to {last:g} s, not at {float(time):g} s"
             )
-    return _wrenches(model, forces, q, time)
+    return _external_wrenches(model, forces, q, time)

@@ -18,7 +18,8 @@ from ..dynamics.inverse import generalized_force
 from ..dynamics.kinematics import Motion, Pose, coordinate_rates, motion, pose
 from ..dynamics.wrenches import on_links
 from ..model.model import Model
-from ..muscle.contraction import activation_rates, fiber_equilibrium, in_range, muscle_states
+from ..muscle.bad_input import in_range, warn_of_fibers
+from ..muscle.contraction import activation_rates, fiber_equilibrium, muscle_states, need_contraction
 from ..muscle.length import lengths_and_gradient
 from ..muscle.state import MuscleState
 from .contact import hunt_crossley, smooth_contacts
@@ -59,6 +60,7 @@ class Forces(eqx.Module):
 def need_forces(model: Model, function: str, accept: tuple[str, ...]) -> None:
     """Raise unless every force that is not computed is accepted by name."""
     need(model, function, accept, "force", "force(s) that are not computed")
+    need_contraction(model, function, accept)  # of a description that was changed since it was read
 
 
 def forces_at(
@@ -104,16 +106,25 @@ def forces_at(
 
 
 @in_range
-@entry
 def applied_forces(model: Model, state: State, controls: Float[Array, " k"], accept: tuple[str, ...] = ()) -> Vector:
     """Generalised forces of all muscles, actuators, springs, limits and contacts [N m, N]; gravity and constraints are not among
     them. `controls`: one for each of `model.control_names`; excitations of muscles are held between 0 and 1."""
+    tau, used, tendon_length = _applied_forces(model, state, controls, accept)
+    warn_of_fibers(model, "applied_forces", state.fiber_length, used, tendon_length)
+    return tau
+
+
+@entry
+def _applied_forces(
+    model: Model, state: State, controls: Float[Array, " k"], accept: tuple[str, ...] = ()
+) -> tuple[Vector, Array, Array]:
+    """The forces, and for warnings: fibre lengths as used, tendon lengths."""
     need_forces(model, "applied_forces", accept)
-    return forces_at(model, state, controls).tau
+    it = forces_at(model, state, controls)
+    return it.tau, it.muscles.fiber_length, it.muscles.tendon_length
 
 
 @in_range
-@entry
 def state_derivative(
     model: Model,
     state: State,
@@ -124,11 +135,26 @@ def state_derivative(
     """Rate of change of the state under all forces: `q` holds qdot, `u` holds udot, and so on.
 
     `controls`: see `applied_forces`. `wrenches`: external moment [N m], then force at the body origin [N], on each body, in
-    ground (see `external_wrenches`).
+    ground (see `external_wrenches`). Muscles that are accepted though they are not computed stay as they are.
     """
+    rate, used, tendon_length = _state_derivative(model, state, controls, wrenches, accept)
+    warn_of_fibers(model, "state_derivative", state.fiber_length, used, tendon_length)
+    return rate
+
+
+@entry
+def _state_derivative(
+    model: Model,
+    state: State,
+    controls: Float[Array, " k"],
+    wrenches: Float[Array, "bodies 6"] | None = None,
+    accept: tuple[str, ...] = (),
+) -> tuple[State, Array, Array]:
+    """The rate, and for warnings: fibre lengths as used, tendon lengths."""
     need_constraints(model, "state_derivative", accept)
     need_forces(model, "state_derivative", accept)
-    return state_rates(model, state, controls, wrenches)
+    it = forces_at(model, state, controls, wrenches)
+    return rates_under(model, state, controls, it), it.muscles.fiber_length, it.muscles.tendon_length
 
 
 def state_rates(
@@ -149,8 +175,8 @@ def rates_under(model: Model, state: State, controls: Float[Array, " k"], it: Fo
     return State(
         q=coordinate_rates(model, state.q, state.u),
         u=udot,
-        activation=activation_rates(model, it.activation, excitation),
-        fiber_length=it.muscles.fiber_velocity,
+        activation=_where_computed(model, activation_rates(model, it.activation, excitation)),
+        fiber_length=_where_computed(model, it.muscles.fiber_velocity),
         time=jnp.ones(()),
     )
 
@@ -160,9 +186,15 @@ def rates_under(model: Model, state: State, controls: Float[Array, " k"], it: Fo
 def equilibrium_state(
     model: Model, q: Vector, u: Vector, activation: Float[Array, " m"], accept: tuple[str, ...] = ()
 ) -> State:
-    """The state with muscles in equilibrium (`muscle_equilibrium`): where a simulation may start."""
+    """The state with muscles in equilibrium (`muscle_equilibrium`): where a simulation may start. Fibres of muscles that are
+    accepted though they are not computed have no length."""
     need_forces(model, "equilibrium_state", accept)
     m = len(model.muscle_names)
     length, gradient = lengths_and_gradient(model, pose(model, q), q)
     fiber_length = fiber_equilibrium(model, length[:m], (gradient @ u)[:m], activation)
-    return State(q, u, activation, fiber_length, jnp.zeros(()))
+    return State(q, u, activation, _where_computed(model, fiber_length), jnp.zeros(()))
+
+
+def _where_computed(model: Model, values: Float[Array, " m"]) -> Float[Array, " m"]:
+    """Zero for muscles whose contraction is not computed, which have NaN."""
+    return jnp.where(np.array([not problem for problem in model.muscle_kinds.problem], bool), values, 0.0)

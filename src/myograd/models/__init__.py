@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 from pathlib import Path
 
 from myograd.errors import ModelError, nearest
@@ -17,3 +18,11 @@ def model_path(name: str) -> Path:
     if name not in names():
         raise ModelError(f"there is no model {name!r} in Myograd{nearest(name, names())}")
     return Path(__file__).with_name(f"{name}.osim")
+
+
+def find(model: str | os.PathLike[str]) -> Path:
+    """The file that a path or a name means: one without folder and ending, where there is no such file, is a shipped model's."""
+    path = Path(model)
+    if path.exists() or path.suffix or path.name != os.fspath(model):
+        return path
+    return model_path(path.name)

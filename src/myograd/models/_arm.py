@@ -18,8 +18,9 @@ Elbow: a hinge along z, and pronation (positive) about the line from the capitul
 Segments are those of a man of 1.75 m and 75 kg: masses, mass centres, radii of gyration and lengths after de Leva 1996; clavicle
 and scapula have 0.15 and 0.65 kg (our estimate). Maximum isometric forces, optimal fibre lengths and pennation are rounded after
 Holzbaur, Murray, Delp 2005 (who took them from Langenderfer et al. 2004, Murray et al. 2000 and others). Attachments, via
-points and surfaces are our own; tendon slack lengths put the fibres at about 0.95 of their optimal length in the middle of the
-range (elevation 0.8, its plane 0.6, elbow 1.2 rad).
+points and surfaces are our own; tendon slack lengths put the fibres at 0.95 to 1.05 of their optimal length in the middle of
+the range (elevation 0.8, its plane 0.6, elbow 1.2 rad). Biceps, infraspinatus and subscapularis insert where they have the
+moment arms that Murray, Buchanan, Delp 2000 and Ackland, Pandy 2011 measured (docs/bodies.md).
 """
 
 from __future__ import annotations
@@ -219,12 +220,12 @@ PATHS: dict[str, list[tuple[str, Vec3]]] = {
         (SCAPULA, (0.005, -0.016, 0.006)),
         (HUMERUS, (0.025, -0.010, 0.008)),
         (HUMERUS, (0.020, -0.190, 0.002)),
-        (RADIUS, (0.002, -0.042, -0.016)),
+        (RADIUS, (0.002, -0.047, -0.016)),
     ],
     "BICshort": [
         (SCAPULA, (0.034, -0.030, -0.018)),
         (HUMERUS, (0.022, -0.190, -0.004)),
-        (RADIUS, (0.002, -0.046, -0.016)),
+        (RADIUS, (0.002, -0.047, -0.016)),
     ],
     "TRIlong": [
         (SCAPULA, (-0.006, -0.070, 0.000)),
@@ -234,11 +235,11 @@ PATHS: dict[str, list[tuple[str, Vec3]]] = {
     ],
     "TRIlat": [(HUMERUS, (-0.010, -0.095, 0.010)), (HUMERUS, (-0.020, -0.225, 0.004)), (ULNA, (-0.021, 0.004, 0.002))],
     "BRD": [(HUMERUS, (0.006, -0.205, 0.016)), (RADIUS, (0.014, -0.235, 0.004))],
-    "INFSP": [(SCAPULA, (-0.080, -0.072, -0.055)), (HUMERUS, (-0.012, 0.012, 0.019))],
+    "INFSP": [(SCAPULA, (-0.080, -0.072, -0.055)), (HUMERUS, (-0.014, 0.012, 0.021))],
     "SUBSC": [
         (SCAPULA, (-0.062, -0.072, -0.055)),
         (SCAPULA, (0.022, -0.044, -0.010)),
-        (HUMERUS, (0.023, 0.004, 0.008)),
+        (HUMERUS, (0.025, 0.004, 0.009)),
     ],
     "TRImed": [
         (HUMERUS, (-0.012, -0.150, -0.004)),
@@ -270,13 +271,13 @@ STRENGTH = {
     "DELT1": (1140.0, 0.098, 0.073, 22.0),
     "DELT2": (1140.0, 0.108, 0.058, 15.0),
     "DELT3": (260.0, 0.137, 0.072, 18.0),
-    "BIClong": (620.0, 0.116, 0.211, 0.0),
+    "BIClong": (620.0, 0.116, 0.214, 0.0),
     "BICshort": (440.0, 0.132, 0.182, 0.0),
     "TRIlong": (800.0, 0.134, 0.163, 12.0),
     "TRIlat": (620.0, 0.114, 0.100, 9.0),
     "BRD": (260.0, 0.173, 0.086, 0.0),
     "INFSP": (1210.0, 0.076, 0.048, 19.0),
-    "SUBSC": (1380.0, 0.087, 0.056, 20.0),
+    "SUBSC": (1380.0, 0.087, 0.057, 20.0),
     "TRImed": (620.0, 0.114, 0.045, 9.0),
     "BRA": (990.0, 0.086, 0.021, 0.0),
     "PQ": (76.0, 0.028, 0.014, 10.0),

@@ -8,9 +8,11 @@ dorsiflexion of the ankle. Standing on the ground (y = 0), all angles are zero.
 
 Segments are those of a man of 1.75 m and 75 kg: masses, mass centres and radii of gyration after de Leva 1996, segment lengths
 as fractions of height after Drillis and Contini 1966; the pelvis carries de Leva's lower trunk. The knee and the patella are the
-planar leg's (`_planar_leg`), our own construction. Maximum isometric forces and fibre lengths are rounded after Ward et al. 2009
-(physiological cross-sections times 50 N/cm^2, of a man's muscles). Attachments, surfaces and all else are our own; tendon slack
-lengths put the fibres near their optimal length at hip, knee and ankle angles of 0.2, 0.3 and 0 rad.
+planar leg's (`_planar_leg`), our own construction. Maximum isometric forces, fibre lengths and pennation are rounded after Ward
+et al. 2009, who measured cadavers: forces are their physiological cross-sections times 50 N/cm^2. Iliopsoas (psoas, iliacus),
+vasti (three) and adductors (longus, brevis, magnus) have the sum of the forces and the means of fibre lengths and pennation.
+Attachments, surfaces and all else are our own; tendon slack lengths put the fibres near their optimal length at hip, knee and
+ankle angles of 0.2, 0.3 and 0 rad.
 
 The foot stands on four spheres, each in smooth Hunt-Crossley contact (Serrancoli et al. 2019) with the ground; their stiffness
 makes a standing foot sink in by some millimetres.
@@ -72,7 +74,8 @@ def bodies() -> list[Body]:
     xx, yy, zz = (round(trunk * (r * 0.146) ** 2, 5) for r in spread)
     pelvis.inertia = (xx, yy, zz, 0.0, 0.0, 0.0)
     foot_mass = round(0.0137 * MASS, 4)
-    xx, yy, zz = (round(foot_mass * (r * FOOT) ** 2, 6) for r in (0.124, 0.245, 0.257))
+    # De Leva's longitudinal axis is the foot's, forward; his sagittal one is then vertical.
+    xx, yy, zz = (round(foot_mass * (r * FOOT) ** 2, 6) for r in (0.124, 0.257, 0.245))
     ahead = round(0.4415 * FOOT - 0.066, 5)  # the heel is 66 mm behind the ankle
     foot = Body("foot", foot_mass, (ahead, -0.035, 0.005), (xx, yy, zz, 0.0, 0.0, 0.0))
     return [pelvis, thigh, shank, foot]
@@ -158,12 +161,12 @@ SURFACES = {name: f"{FEMUR}/condyles" for name in ("gastrocnemius_medial", "gast
 
 # force N, optimal fibre length m, tendon slack length m, pennation degrees
 STRENGTH = {
-    "gluteus_maximus": (1670.0, 0.157, 0.089, 20.0),
-    "gluteus_medius": (1690.0, 0.073, 0.035, 20.0),
-    "iliopsoas": (880.0, 0.110, 0.075, 12.0),
-    "adductors": (1600.0, 0.120, 0.045, 8.0),
+    "gluteus_maximus": (1670.0, 0.157, 0.091, 22.0),
+    "gluteus_medius": (1690.0, 0.073, 0.035, 20.5),
+    "iliopsoas": (880.0, 0.112, 0.073, 12.5),
+    "adductors": (1600.0, 0.119, 0.046, 9.5),
     "rectus_femoris": (680.0, 0.076, 0.408, 14.0),
-    "vasti": (3620.0, 0.098, 0.164, 15.0),
+    "vasti": (3620.0, 0.0985, 0.165, 17.5),
     "semimembranosus": (920.0, 0.069, 0.376, 15.0),
     "biceps_femoris_long": (570.0, 0.098, 0.359, 12.0),
     "biceps_femoris_short": (260.0, 0.110, 0.166, 12.0),
@@ -225,7 +228,7 @@ def describe() -> ModelDescription:
         name="leg",
         credits=(
             f"{LICENCE} Segment masses, mass centres and radii of gyration: de Leva 1996; lengths: Drillis and Contini 1966. "
-            "Forces and fibre lengths: rounded after Ward et al. 2009. Knee, attachments, surfaces, contact: our own."
+            "Forces, fibre lengths and pennation: rounded after Ward et al. 2009. Knee, attachments, surfaces, contact: our own."
         ),
         publications=(
             "De Leva: Adjustments to Zatsiorsky-Seluyanov's segment inertia parameters, J Biomech 29:1223-1230, 1996. Ward, Eng, "

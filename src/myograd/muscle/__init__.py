@@ -1,4 +1,4 @@
-"""Muscle paths and their leverage; contraction, activation and EMG follow."""
+"""Muscles: paths and their leverage, contraction, activation, EMG."""
 
 import jax
 

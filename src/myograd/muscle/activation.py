@@ -21,11 +21,13 @@ from jax.core import Tracer
 from jaxtyping import Array, Float
 
 from ..errors import ModelError
+from .state import held
 
 FORGOTTEN = 1e-10  # what is left of the difference between two starts before they count as one
 STRETCHES = 16  # at most: more do not fill the processor better
 FEW = 4  # muscles: up to here stretches side by side are faster than one after the other (docs/muscles.md)
 SUBSTEP = 0.1  # of the shortest time constant: da/dt changes with a by up to 8 / t_act (a = 0, u = 1)
+LONGEST_STEP = 1.0  # [s] between samples: more is a rate that was given for a step
 LONGEST = 100.0  # of the shortest time constant, between samples: more is a mistake in the units
 
 
@@ -36,6 +38,9 @@ def activation_rate(
     deactivation_time: Float[Array, "*m"] | float,
 ) -> Float[Array, "*m"]:
     """da/dt [1/s] of Eqs. 17-18; time constants in s."""
+    excitation, activation, activation_time, deactivation_time = (
+        jnp.asarray(x, float) for x in (excitation, activation, activation_time, deactivation_time)
+    )
     slowing = 0.5 + 1.5 * activation
     # One division per call: the slow part of it.
     scaled = jnp.where(excitation > activation, 1 / activation_time, slowing**2 * (1 / deactivation_time))
@@ -75,12 +80,15 @@ def integrate_activation(
     `settle` [s] is how long a beginning is. It and `substeps` follow from the time constants where these are plain numbers, and
     have to be given where they are traced: about 25 times the larger one, and 10 steps per shorter one.
     """
-    excitation = jnp.asarray(excitation, float)
-    _check(excitation, step, activation_time, deactivation_time)
+    check_step("integrate_activation", step)
+    excitation = in_unit_range("integrate_activation", "excitation", excitation)
+    _check_times(excitation.shape[1:], step, activation_time, deactivation_time)
     if substeps is None:
         substeps = _substeps(step, activation_time, deactivation_time)
-    elif substeps < 1:
-        raise ModelError(f"integrate_activation: substeps is {substeps}; it must be at least 1")
+    elif not isinstance(substeps, int) or substeps < 1:
+        raise ModelError(f"integrate_activation: substeps is {substeps}; it must be a whole number, at least 1")
+    if settle is not None and not 0 < settle < math.inf:
+        raise ModelError(f"integrate_activation: settle is {settle} s; it must be above 0")
     if parallel is None:
         parallel = math.prod(excitation.shape[1:]) <= FEW
     initial = starting_activation("integrate_activation", initial, excitation.shape[1:])
@@ -165,28 +173,43 @@ def starting_activation(function: str, initial: Any, shape: tuple[int, ...]) -> 
     return jnp.broadcast_to(start, shape)
 
 
-def check_excitation(function: str, excitation: Array, step: float) -> None:
-    """Raise unless there are samples from 0 to 1, a step apart."""
-    if excitation.ndim == 0 or excitation.shape[0] < 1:
-        raise ModelError(f"{function}: excitation needs a row per sample")
+def check_step(function: str, step: float) -> None:
+    """Raise unless samples are a plausible time apart."""
     if not 0 < step < math.inf:
         raise ModelError(f"{function}: the step is {step:g} s; it must be above 0")
-    if not isinstance(excitation, Tracer) and excitation.size:
-        values = np.asarray(excitation)
-        if not np.isfinite(values).all():
-            row = int(np.argwhere(~np.isfinite(values))[0][0])
-            raise ModelError(f"{function}: excitation is not finite in row {row}")
-        if values.min() < 0 or values.max() > 1:
-            row = int(np.argwhere((values < 0) | (values > 1))[0][0])
-            raise ModelError(f"{function}: excitation must be from 0 to 1, and is not in row {row}")
+    if step > LONGEST_STEP:
+        raise ModelError(f"{function}: the step is {step:g} s; it is the time between two samples, 1 / rate")
 
 
-def _check(excitation: Array, step: float, *times: Any) -> None:
-    check_excitation("integrate_activation", excitation, step)
+def in_unit_range(function: str, what: str, values: Any) -> Array:
+    """Samples of numbers from 0 to 1, as float64. Others raise; while traced, they count as 0 or 1."""
+    if isinstance(values, Tracer):
+        numbers: Any = jnp.asarray(values, float)
+    else:
+        try:
+            numbers = np.asarray(values, float)
+        except (TypeError, ValueError):
+            raise ModelError(f"{function}: {what} must be numbers, not {values!r}"[:200]) from None
+    if numbers.ndim == 0 or numbers.shape[0] < 1:
+        raise ModelError(f"{function}: {what} needs a row per sample")
+    if isinstance(numbers, Tracer):
+        return held(numbers, 0.0, 1.0)
+    for bad, how in ((~np.isfinite(numbers), "is not finite"), ((numbers < 0) | (numbers > 1), "is not from 0 to 1")):
+        if bad.any():
+            row = int(np.argwhere(bad)[0][0])
+            raise ModelError(f"{function}: {what} {how} in row {row} ({bad.sum()} of {bad.size} samples)")
+    return jnp.asarray(numbers)
+
+
+def _check_times(shape: tuple[int, ...], step: float, *times: Any) -> None:
     for time in times:
+        if np.shape(time) not in ((), shape):
+            raise ModelError(
+                f"integrate_activation: a time constant has shape {np.shape(time)}; it is one number, or one per muscle, {shape}"
+            )
         if not isinstance(time, Tracer):
             shortest = float(np.min(time))
-            if not shortest > 0:
+            if not 0 < shortest < math.inf:
                 raise ModelError(f"integrate_activation: a time constant is {shortest:g} s; it must be above 0")
             if step > LONGEST * shortest:
                 raise ModelError(

@@ -7,25 +7,24 @@ take path lengths and speeds are the physics; those that take q and u find these
 from __future__ import annotations
 
 import functools
-import warnings
 from collections.abc import Callable
 from types import ModuleType
-from typing import Any, NamedTuple, TypeVar
+from typing import Any, NamedTuple
 
 import jax
 import jax.numpy as jnp
 import numpy as np
-from jax.core import Tracer
 from jaxtyping import Array, Float
 
 from ..dynamics.entry import SHAPES, entry
 from ..dynamics.kinematics import pose
-from ..errors import ModelError
+from ..errors import ModelError, UnreadError
 from ..model.model import Model, MuscleValues
 from ..model.muscle_kinds import MuscleKinds
 from ..model.muscle_properties import DE_GROOTE_FREGLY, MILLARD, RIGID, SCHUTTE, THELEN
 from . import degroote_fregly, millard, rigid_tendon, schutte, thelen
 from .api import muscle_rows, need_paths
+from .bad_input import in_range, warn_of_fibers
 from .length import lengths_and_gradient
 from .state import MuscleState, Vector, held
 
@@ -36,13 +35,10 @@ CLASSES: dict[str, ModuleType] = {
     SCHUTTE: schutte,
     RIGID: rigid_tendon,
 }
+"""Each has `variant` and `shape` (what of a class is static), `dynamics`, `equilibrium`, `force_balance` and
+`activation_derivative`, with the same arguments in all of them."""
 SHAPES.update(dict.fromkeys(("activation", "excitation", "fiber_length", "fiber_velocity"), ("muscle_names",)))
 NOTHING: Any = np.zeros(0)
-F = TypeVar("F", bound=Callable[..., Any])
-
-
-class ActivationWarning(UserWarning):
-    """An activation or excitation outside 0 to 1 was brought back to the nearer of the two."""
 
 
 # Groups ------------------------------------------------------------------------------------------------------
@@ -164,48 +160,13 @@ def _group_balance(
 # From coordinates and speeds ---------------------------------------------------------------------------------
 
 
-def _need_contraction(model: Model, function: str, accept: tuple[str, ...]) -> None:
+def need_contraction(model: Model, function: str, accept: tuple[str, ...]) -> None:
     """Raise unless every muscle whose contraction cannot be computed is accepted by name."""
     for name, problem in zip(model.muscle_names, model.muscle_kinds.problem, strict=True):
         if problem and name not in accept:
-            raise ModelError(f"{function} of {model.names.model!r}: muscle {name!r}: {problem}")
-
-
-def in_range(function: F) -> F:
-    """Bring activation and excitation into 0 to 1, and say so; compiled code does it silently."""
-
-    @functools.wraps(function)
-    def call(model: Model, *args: Any, **kwargs: Any) -> Any:
-        names = function.__wrapped__.__code__.co_varnames  # type: ignore[attr-defined]
-        given = dict(zip(names[1:], args, strict=False)) | kwargs
-        if "state" in given and "controls" in given:
-            given["activation"] = getattr(given["state"], "activation", None)
-            given["excitation"] = _excitations(model, given["controls"])
-        for name in ("activation", "excitation"):
-            value = given.get(name)
-            if value is None or isinstance(value, Tracer):
-                continue
-            numbers = np.asarray(value)
-            if numbers.shape == (len(model.muscle_names),) and np.issubdtype(numbers.dtype, np.number):
-                outside = np.flatnonzero((numbers < 0) | (numbers > 1))
-                if len(outside):
-                    first = outside[0]
-                    warnings.warn(
-                        f"{function.__name__}: {name} of {model.muscle_names[first]!r} is {numbers[first]:g}; it counts as "
-                        f"{np.clip(numbers[first], 0, 1):g} ({len(outside)} muscle(s) outside 0 to 1)",
-                        ActivationWarning,
-                        stacklevel=2,
-                    )
-        return function(model, *args, **kwargs)
-
-    return call  # type: ignore[return-value]
-
-
-def _excitations(model: Model, controls: Any) -> Any:
-    """Of the controls, those of muscles; None if they are not known yet, or not what they should be."""
-    if isinstance(controls, Tracer) or np.shape(controls) != (len(model.control_names),):
-        return None
-    return np.asarray(controls)[model.force_parts.muscle_control]
+            raise UnreadError(
+                f"{function} of {model.names.model!r}: muscle {name!r}: {problem}. To do without, pass accept=({name!r},)"
+            )
 
 
 def _path(model: Model, q: Array, u: Array, function: str, accept: tuple[str, ...]) -> tuple[Vector, Vector]:
@@ -216,7 +177,6 @@ def _path(model: Model, q: Array, u: Array, function: str, accept: tuple[str, ..
 
 
 @in_range
-@entry
 def muscle_dynamics(
     model: Model,
     q: Float[Array, " c"],
@@ -228,9 +188,18 @@ def muscle_dynamics(
     """What every muscle does: `tendon_force`, `fiber_velocity`, and all their parts by name (see `MuscleState`).
 
     `fiber_length` [m] is not used where the tendon is rigid. Fibres shorter than the class allows are computed, and reported,
-    at its limit; activation is held between the class's minimum and 1.
+    at its limit, with a FiberLengthWarning; activation is held between the class's minimum and 1.
     """
-    _need_contraction(model, "muscle_dynamics", accept)
+    state = _muscle_dynamics(model, q, u, activation, fiber_length, accept)
+    warn_of_fibers(model, "muscle_dynamics", fiber_length, state.fiber_length, state.tendon_length)
+    return state
+
+
+@entry
+def _muscle_dynamics(
+    model: Model, q: Array, u: Array, activation: Vector, fiber_length: Vector, accept: tuple[str, ...] = ()
+) -> MuscleState:
+    need_contraction(model, "muscle_dynamics", accept)
     return muscle_states(model, *_path(model, q, u, "muscle_dynamics", accept), activation, fiber_length)
 
 
@@ -245,7 +214,7 @@ def muscle_equilibrium(
     the tendon by their stiffness, De Groote and Fregly's take all of it. Where the tendon is rigid, the path decides.
     Derivatives are those of the equation that is solved.
     """
-    _need_contraction(model, "muscle_equilibrium", accept)
+    need_contraction(model, "muscle_equilibrium", accept)
     return fiber_equilibrium(model, *_path(model, q, u, "muscle_equilibrium", accept), activation)
 
 
@@ -259,17 +228,19 @@ def muscle_force_balance(
     fiber_velocity: Vector,
     accept: tuple[str, ...] = (),
 ) -> Vector:
-    """Fibre force along the tendon less tendon force [N], for any fibre velocity [m/s]: the implicit form of contraction
-    dynamics, for solvers that treat the fibre velocity as unknown. Zero for rigid tendons."""
-    _need_contraction(model, "muscle_force_balance", accept)
+    """Fibre force along the tendon less tendon force [N], for any fibre length [m] and velocity [m/s]: the implicit form of
+    contraction dynamics, for solvers that treat the fibre velocity as unknown. Nothing is clamped but activation, so that a
+    solver that strays feels a slope. Zero for rigid tendons."""
+    need_contraction(model, "muscle_force_balance", accept)
     length, _ = _path(model, q, jnp.zeros_like(q), "muscle_force_balance", accept)
     return force_balance(model, length, activation, fiber_length, fiber_velocity)
 
 
 @in_range
 @entry
-def activation_derivative(model: Model, activation: Vector, excitation: Vector) -> Vector:
+def activation_derivative(model: Model, activation: Vector, excitation: Vector, accept: tuple[str, ...] = ()) -> Vector:
     """da/dt [1/s] of every muscle, by its class; zero where activation is the excitation itself."""
+    need_contraction(model, "activation_derivative", accept)
     return activation_rates(model, activation, excitation)
 
 

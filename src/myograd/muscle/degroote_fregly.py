@@ -109,8 +109,13 @@ def _fiber_along(p: MuscleValues, along: Vector) -> Fiber:
 def _given_fiber(p: MuscleValues, length: Vector, fiber_length: Vector) -> Fiber:
     """A fibre of known length. It is folded back on the tendon where the path is shorter than the slack tendon: OpenSim's
     tendon does not push, so its fibre does."""
-    fiber = pennate(fiber_width(p), jnp.maximum(fiber_length, TINY), STEEPEST)
+    fiber = pennate(fiber_width(p), fiber_length, STEEPEST)
     return fiber._replace(cos=jnp.where(length < p.tendon_slack_length, -fiber.cos, fiber.cos))
+
+
+def shortest_fiber(p: MuscleValues) -> Vector:
+    """As long as the muscle is wide: a path leaves no shorter one."""
+    return jnp.maximum(fiber_width(p), TINY)
 
 
 def activation_derivative(p: MuscleValues, of: Shape, activation: Vector, excitation: Vector) -> Vector:
@@ -124,11 +129,14 @@ def dynamics(
 ) -> MuscleState:
     """State of muscles with the path's length and speed; `fiber_length` is not used where the tendon is rigid.
 
-    As in OpenSim, activation is not clamped, and the velocity of a fibre on an elastic tendon is worked out without damping.
+    As in OpenSim, the velocity of a fibre on an elastic tendon is worked out without damping.
     """
     fastest = p.max_contraction_velocity * p.optimal_fiber_length
     rigid = of.variant == "rigid"
-    fiber = _fiber_along(p, length - p.tendon_slack_length) if rigid else _given_fiber(p, length, fiber_length)
+    if rigid:
+        fiber = _fiber_along(p, length - p.tendon_slack_length)
+    else:
+        fiber = _given_fiber(p, length, at_least(fiber_length, shortest_fiber(p)))
     norm_length = fiber.length / p.optimal_fiber_length
     fal, fpl = active_multiplier(of, norm_length), passive_multiplier(of, norm_length)
     tendon_length = p.tendon_slack_length if rigid else length - fiber.along_tendon

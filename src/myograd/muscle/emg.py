@@ -18,7 +18,10 @@ from jaxtyping import Array, Float
 from scipy import signal
 
 from ..errors import ModelError
+from .activation import check_step, in_unit_range
+from .state import held
 
+LONGEST_DELAY = 1.0  # [s] muscles take 0.01 to 0.15: more was given in other units
 FURTHEST = 1 - 1e-6  # of the free poles from zero: tanh of a large number rounds to 1
 
 
@@ -38,8 +41,10 @@ def emg_envelope(
     the channel's own maximum. Values above 1 (more than was thought to be the maximum) become 1, what the low-pass leaves
     below 0 becomes 0.
     """
-    values = _recording(emg, rate, order)
-    low, high = band
+    rate, low_pass = _number("rate", rate, "Hz"), _number("low_pass", low_pass, "Hz")
+    if np.shape(band) != (2,):
+        raise ModelError(f"emg_envelope: the band is {band!r}; it is two frequencies, (low, high) in Hz")
+    low, high = (_number("band", edge, "Hz") for edge in band)
     if not 0 < low < high:
         raise ModelError(f"emg_envelope: the band is from {low:g} to {high:g} Hz; it must go up from above 0")
     if not high < rate / 2:
@@ -49,12 +54,13 @@ def emg_envelope(
         )
     if not 0 < low_pass < low:
         raise ModelError(f"emg_envelope: low_pass is {low_pass:g} Hz; it must be above 0 and below the band")
+    values = _recording(emg, rate, low_pass, order)
     for kind, edges in (("bandpass", band), ("lowpass", low_pass)):
         sections = signal.butter(order // 2, edges, kind, fs=rate, output="sos")
         values = signal.sosfiltfilt(sections, values, axis=0)
         if kind == "bandpass":
             values = np.abs(values)
-    most = values.max(axis=0) if mvc is None else np.asarray(mvc, float)
+    most = values.max(axis=0) if mvc is None else _array("mvc", mvc)
     if most.shape not in ((), values.shape[1:]) or not np.all(np.isfinite(most) & (most > 0)):
         raise ModelError(
             f"emg_envelope: mvc must be above 0, one number or one for each of the {values.shape[1:]} channels; it is {most}"
@@ -62,15 +68,34 @@ def emg_envelope(
     return np.clip(values / most, 0.0, 1.0)
 
 
-def _recording(emg: Any, rate: float, order: int) -> np.ndarray:
-    if not (rate > 0 and np.isfinite(rate)):
-        raise ModelError(f"emg_envelope: the rate is {rate:g} Hz; it must be above 0")
-    if order < 2 or order % 2:
+def _number(name: str, value: Any, unit: str) -> float:
+    try:
+        number = float(value)
+    except (TypeError, ValueError):
+        raise ModelError(f"emg_envelope: {name} is one number in {unit}, not {value!r}"[:200]) from None
+    if not (number > 0 and np.isfinite(number)):
+        raise ModelError(f"emg_envelope: the {name} is {number:g} {unit}; it must be above 0")
+    return number
+
+
+def _array(name: str, value: Any) -> np.ndarray:
+    try:
+        if np.iscomplexobj(value):
+            raise TypeError
+        return np.asarray(value, float)
+    except (TypeError, ValueError):
+        raise ModelError(f"emg_envelope: {name} must be numbers, not {value!r}"[:200]) from None
+
+
+def _recording(emg: Any, rate: float, low_pass: float, order: int) -> np.ndarray:
+    if not isinstance(order, int) or order < 2 or order % 2:
         raise ModelError(f"emg_envelope: order is {order}; it counts both runs of the filter, so it is 2, 4, 6, ...")
-    values = np.asarray(emg, float)
-    if values.ndim == 0 or len(values) < 20 * order:
+    values = _array("emg", emg)
+    enough = max(20 * order, int(np.ceil(rate / low_pass)))  # a period of what is left: less is all edge
+    if values.ndim == 0 or len(values) < enough:
+        turned = "; samples are rows: is it transposed?" if values.ndim == 2 and values.shape[1] >= enough else ""
         raise ModelError(
-            f"emg_envelope: the recording has shape {values.shape}; it needs at least {20 * order} samples"
+            f"emg_envelope: the recording has shape {values.shape}; at {rate:g} Hz it needs at least {enough} samples{turned}"
         )
     if not np.isfinite(values).all():
         missing = np.flatnonzero(~np.isfinite(values).reshape(len(values), -1).all(axis=1))
@@ -95,7 +120,7 @@ class ExcitationFilter(eqx.Module):
         """From a delay [s] above 0, and c1, c2 between -1 and 1."""
         if not delay > 0:
             raise ModelError(f"ExcitationFilter: the delay is {delay:g} s; it must be above 0")
-        if not max(abs(c1), abs(c2)) < FURTHEST:
+        if not (abs(c1) < FURTHEST and abs(c2) < FURTHEST):
             raise ModelError(
                 f"ExcitationFilter: c1 and c2 are {c1:g} and {c2:g}; a stable filter has them between -1 and 1"
             )
@@ -130,21 +155,22 @@ def emg_to_excitation(
         u(t) = alpha e(t - delay) - beta1 u(t - 1) - beta2 u(t - 2),
         alpha = 1 + beta1 + beta2,  beta1 = c1 + c2,  beta2 = c1 c2,  |c1|, |c2| < 1
 
-    Between samples the envelope is linear, so that the delay [s] may be any and has a derivative. Before the recording the
-    envelope was what it is at its start, and the filter at rest.
+    Between samples the envelope, from 0 to 1, is linear, so that the delay [s] may be any and has a derivative. Before the
+    recording the envelope was what it is at its start, and the filter at rest. Where a positive c1 or c2 lets the filter
+    overshoot, the excitation is held between 0 and 1. Delay and poles are the same for all muscles; `jax.vmap` gives each
+    its own.
     """
-    if not isinstance(envelope, Tracer) and not np.isfinite(np.asarray(envelope)).all():
-        row = int(np.argwhere(~np.isfinite(np.asarray(envelope)))[0][0])
-        raise ModelError(f"emg_to_excitation: the envelope is not finite in row {row}; fill the gap first")
-    if not step > 0:
-        raise ModelError(f"emg_to_excitation: the step is {step:g} s; it must be above 0")
-    if not isinstance(delay, Tracer) and not delay >= 0:
-        raise ModelError(f"emg_to_excitation: the delay is {delay:g} s; it must not be negative")
-    if not any(isinstance(c, Tracer) for c in (c1, c2)) and not max(abs(c1), abs(c2)) < 1:
+    for name, value in (("delay", delay), ("c1", c1), ("c2", c2)):
+        if np.ndim(value):
+            raise ModelError(f"emg_to_excitation: {name} is one number, not an array of shape {np.shape(value)}")
+    check_step("emg_to_excitation", step)
+    envelope = in_unit_range("emg_to_excitation", "envelope", envelope)
+    if not isinstance(delay, Tracer) and not 0 <= delay <= LONGEST_DELAY:
+        raise ModelError(f"emg_to_excitation: the delay is {delay:g} s; it must be from 0 to {LONGEST_DELAY:g} s")
+    if not all(isinstance(c, Tracer) or abs(c) < 1 for c in (c1, c2)):
         raise ModelError(
             f"emg_to_excitation: c1 and c2 are {c1:g} and {c2:g}; a stable filter has them between -1 and 1"
         )
-    envelope = jnp.asarray(envelope, float)
     samples = jnp.asarray(delay, envelope.dtype) / step
     whole = jnp.floor(samples)
     gamma = 1 - (samples - whole)
@@ -158,4 +184,4 @@ def emg_to_excitation(
         u = alpha * now - beta1 * before[0] - beta2 * before[1]
         return (u, before[0]), u
 
-    return lax.scan(advance, (envelope[0], envelope[0]), delayed)[1]
+    return held(lax.scan(advance, (envelope[0], envelope[0]), delayed)[1], 0.0, 1.0)

@@ -48,7 +48,6 @@ def variant(kinds: MuscleKinds, muscle: int) -> str:
 def shape(kinds: MuscleKinds, muscles: Sequence[int]) -> Shape:
     numbers = [dict(kinds.numbers[m]) for m in muscles]
     given = [dict(kinds.splines[m]) for m in muscles]
-
     return Shape(
         np.array([n["time_scale"] for n in numbers]),
         np.array([n["activation1"] for n in numbers]),
@@ -118,8 +117,8 @@ def dynamics(
     p: MuscleValues, of: Shape, length: Vector, speed: Vector, activation: Vector, fiber_length: Vector
 ) -> MuscleState:
     """State of muscles with the path's length; its speed only matters to fibres perpendicular to the tendon."""
-    fiber = _fiber(p, fiber_length)
-    norm_length = fiber_length / p.optimal_fiber_length
+    fiber = _fiber(p, at_least(fiber_length, fiber_width(p)))  # perpendicular to the tendon, it is the shortest
+    norm_length = fiber.length / p.optimal_fiber_length
     tendon_length = length - fiber.along_tendon
     fal, fpl = active_multiplier(of, norm_length), passive_multiplier(of, norm_length)
     ft = tendon_multiplier(of, tendon_length / p.tendon_slack_length - 1)

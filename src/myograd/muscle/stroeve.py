@@ -11,10 +11,11 @@ from __future__ import annotations
 import jax.numpy as jnp
 import numpy as np
 from jax import lax
+from jax.core import Tracer
 from jaxtyping import Array, Float
 
 from ..errors import ModelError
-from .activation import check_excitation, starting_activation
+from .activation import check_step, in_unit_range, starting_activation
 from .state import held
 
 Vector = Float[Array, "*m"]
@@ -50,8 +51,8 @@ def first_order_activation(
 
     The excitation, from 0 to 1, is held from one sample to the next; over such a step the equation has an exact solution.
     """
-    excitation = jnp.asarray(excitation, float)
-    check_excitation("first_order_activation", excitation, step)
+    check_step("first_order_activation", step)
+    excitation = in_unit_range("first_order_activation", "excitation", excitation)
     if not (activation_time > 0 and deactivation_time > 0):
         raise ModelError("first_order_activation: time constants must be above 0")
     start = starting_activation("first_order_activation", initial, excitation.shape[1:])
@@ -76,6 +77,15 @@ def stroeve_tension(
     most: float = 1.3,
 ) -> Vector:
     """Tension [N] (A1), positive. The constants are those of `gaussian_force_length` and `hill_force_velocity`."""
+    limits = {
+        "activation": (activation, 0.0, 1.0),
+        "norm_length": (norm_length, 0.0, np.inf),
+        "norm_velocity": (norm_velocity, -np.inf, np.inf),
+        "max_isometric_force": (max_isometric_force, 0.0, np.inf),
+    }
+    for name, (value, low, high) in limits.items():
+        if not isinstance(value, Tracer) and not np.all(np.isfinite(value) & (value >= low) & (value <= high)):
+            raise ModelError(f"stroeve_tension: {name} must be finite, and from {low:g} to {high:g}")
     force_length = gaussian_force_length(norm_length, width)
     force_velocity = hill_force_velocity(norm_velocity, shortening, lengthening, most)
     return activation * force_length * force_velocity * max_isometric_force

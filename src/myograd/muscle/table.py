@@ -1,8 +1,9 @@
 """Bézier curves y(x) as tables of quintics, so that none is solved for its parameter while a model runs.
 
 Every corner is cut into equal steps of x; on each, y is the quintic with the curve's own value, slope and curvature at both
-ends. The table is C2 like the curve, and within 1e-12 of it: steps are halved until it is. One look-up costs a comparison per
-corner, one row of the table and five multiplications, however many steps there are.
+ends. The table is C2 like the curve, and within 1e-12 of it: steps are halved until it is, which takes tens to hundreds, and ten
+thousand for corners with next to no curviness. One look-up costs a comparison per corner, one row of the table and five
+multiplications, however many steps there are.
 """
 
 from __future__ import annotations
@@ -15,10 +16,12 @@ import jax.numpy as jnp
 import numpy as np
 from jaxtyping import Array, Float
 
+from ..errors import ModelError
 from .bezier import BezierCurve, quintic
 
 CLOSE = 1e-12
-MOST_STEPS = 2048
+MOST_STEPS = 2**15
+ENOUGH = 1e-9  # error after so many steps: more is refused
 
 
 class CurveTable(NamedTuple):
@@ -82,6 +85,10 @@ def _regions(curve: BezierCurve) -> list[tuple[float, float, np.ndarray]]:
         while _error(curve, rows, (b - a) / steps) > CLOSE and steps < MOST_STEPS:
             steps *= 2
             rows = _hermite(curve, a, b, steps)
+        if _error(curve, rows, (b - a) / steps) > ENOUGH:
+            raise ModelError(
+                f"the curve bends too sharply between {a:g} and {b:g}; a larger curviness would be rounder"
+            )
         corners.append((a, steps / (b - a), rows))
     return [(knots[0], 0.0, left), *corners, (knots[-1], 0.0, right)]
 
