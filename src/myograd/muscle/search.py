@@ -20,9 +20,10 @@ from numba import carray  # pyright: ignore[reportPrivateImportUsage]
 
 from .. import geometry
 from ..errors import ModelError
+from ..geometry import native
 from ..geometry.native import answers_query, argument, digest_of, flags, floats, registered, result, row, rows, words
 from ..geometry.search import surface
-from ..geometry.search.vectors import Vector, compiled, minus, norm
+from ..geometry.search.vectors import Vector, compiled, dot, minus, norm
 from ..model.structure import Wraps
 from .scene import Scene
 
@@ -40,8 +41,9 @@ ROTATION, TRANSLATION, SIZES = 0, 9, 12  # of the surface
 P, Q = 15, 18  # where the path lands and leaves
 CAME, GOES = 21, 24  # what its lines came from and led to when the arc was found
 CHANGE = 27  # by which the last iteration would move P and Q
-ARC = 33  # length
-ROOT = 34  # and further columns
+REACH = 33  # how far from its middle the surface can be touched
+ARC = 34  # length
+ROOT = 35  # and further columns
 # Columns of `marks`:
 ENGAGED, PAIR, PLACE, BEFORE, AFTER, FOUND = range(6)  # of `muscle.chains.Order`
 RANK = 6  # place among the slots engaged between the same points, from 1
@@ -83,7 +85,21 @@ def _in_ground(slots: np.ndarray, k: int, v: Vector) -> Vector:
 
 
 @compiled
+def _clear(slots: np.ndarray, k: int, came: Vector, goes: Vector) -> bool:
+    """Whether the line keeps so far from the surface's middle that it cannot be touched: true of most, and soon known."""
+    along, ahead = minus(goes, came), minus(_at(slots, k, TRANSLATION), came)
+    square, nearest, away, far = dot(along, along), dot(ahead, along), dot(ahead, ahead), slots[k, REACH] ** 2
+    if nearest <= 0:
+        return away > far
+    if nearest >= square:
+        return away - 2 * nearest + square > far
+    return away * square - nearest * nearest > far * square
+
+
+@compiled
 def _touch(slots: np.ndarray, marks: np.ndarray, k: int, came: Vector, goes: Vector) -> tuple[bool, bool, float, float]:
+    if _clear(slots, k, came, goes):
+        return False, False, 0.0, 0.0
     p, s = _local(slots, k, came), _local(slots, k, goes)
     return surface.touch(marks[k, KIND], p, s, _at(slots, k, SIZES), marks[k, AXIS], marks[k, SIGN])
 
@@ -120,19 +136,17 @@ def _decide(
         pair = allowed[n]
         if not pairs[pair, ON]:
             continue
-        for m in range(-1, len(members)):  # the stretch begins at the pair's first point or behind another slot
-            rank, came = 0, _at(points, pairs[pair, 0], 0)
-            if m >= 0:
-                start = members[m]
-                if start == k or not (marks[start, ENGAGED] and marks[start, PAIR] == pair):
-                    continue
-                rank, came = marks[start, RANK], _at(slots, start, Q)
+        rank, came = 0, _at(points, pairs[pair, 0], 0)
+        while True:  # the stretch begins at the pair's first point, then behind each slot that is there
             end = _next(marks, members, k, pair, rank)
             goes = _at(slots, end, P) if end >= 0 else _at(points, pairs[pair, 1], 0)
             engaged, mandatory, excess, side = _touch(slots, marks, k, came, goes)
             score = _MUST + 64 * pair + rank if mandatory else excess
             if engaged and score < best:
                 best, best_pair, best_rank, best_side, best_came, best_goes = score, pair, rank, side, came, goes
+            if end < 0:
+                break
+            rank, came = marks[end, RANK], _at(slots, end, Q)
     was, moved = marks[k, ENGAGED] != 0, 0.0
     left = was and marks[k, PAIR] != best_pair
     marks[k, ENGAGED] = best_pair >= 0
@@ -245,11 +259,15 @@ def _rest(points: np.ndarray, slots: np.ndarray, marks: np.ndarray, pairs: np.nd
 @compiled
 def _all_known(slots: np.ndarray, marks: np.ndarray, members: np.ndarray) -> bool:
     """Whether surfaces are where numbers say, and of sizes that exist: none negative, zero for those never touched."""
+    total = 0.0  # not finite unless all numbers are
     for k in members:
-        for i in range(SIZES + surface.SIZES[marks[k, KIND]]):
-            if not math.isfinite(slots[k, i]) or (i >= SIZES and slots[k, i] < 0):
+        for i in range(SIZES):
+            total += abs(slots[k, i])
+        for i in range(SIZES, SIZES + surface.SIZES[marks[k, KIND]]):
+            total += slots[k, i]
+            if slots[k, i] < 0:
                 return False
-    return True
+    return math.isfinite(total)
 
 
 @compiled
@@ -265,6 +283,7 @@ def search_pose(
     """All muscles at one pose; `members[first[m]:first[m + 1]]` are the slots of one, in the file's order."""
     for k in range(len(marks)):
         marks[k, ENGAGED], marks[k, FOUND] = 0, 1
+        slots[k, REACH] = surface.reach(marks[k, KIND], _at(slots, k, SIZES))
     for muscle in range(len(first) - 1):
         own = members[first[muscle] : first[muscle + 1]]
         if not _all_known(slots, marks, own):
@@ -272,19 +291,23 @@ def search_pose(
                 marks[k, ENGAGED], marks[k, FOUND], marks[k, PAIR] = 1, 0, allowed[marks[k, FIRST]]
                 marks[k, PLACE], marks[k, BEFORE], marks[k, AFTER] = 0, len(marks), len(marks)
             continue
-        any_left = False
-        for _ in range(TIMES if len(own) > 1 else 1):
-            largest = 0.0
-            for k in own:
-                left, moved = _decide(points, slots, marks, pairs, allowed, own, k)
-                any_left, largest = any_left or left, max(largest, moved)
-            if largest < STEADY:
+        any_left, largest, still = False, 0.0, 0
+        for turn in range(TIMES * len(own) if len(own) > 1 else 1):
+            left, moved = _decide(points, slots, marks, pairs, allowed, own, own[turn % len(own)])
+            any_left, largest = any_left or left, max(largest, moved)
+            # A slot whose turn comes when all others have stayed where they were at its last turn would stay, too.
+            still = still + 1 if moved == 0 else 0
+            if still >= len(own) - 1 and turn >= len(own) - 1:
                 break
+            if (turn + 1) % len(own) == 0:
+                if largest < STEADY:
+                    break
+                largest = 0.0
         if _neighbours(marks, own) or any_left:
             _rest(points, slots, marks, pairs, own)
 
 
-@compiled
+@native.compiled
 def _tables(static: np.ndarray) -> tuple[np.ndarray, np.ndarray, np.ndarray, np.ndarray, np.ndarray]:
     """`marks`, `pairs`, `allowed`, `members` and `first` from one array: their sizes, then one after the other."""
     ends = np.zeros(6, np.int64)

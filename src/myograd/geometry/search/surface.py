@@ -16,6 +16,16 @@ ROOTS = {"WrapCylinder": 1, "WrapSphere": 1, "WrapEllipsoid": TERMS + 9, "WrapTo
 
 
 @compiled
+def reach(kind: int, sizes: Vector) -> float:
+    """Lines that keep further than this from the surface's middle do not touch it."""
+    if kind == SPHERE:
+        return sizes[0]
+    if kind == ELLIPSOID:
+        return max(sizes[0], sizes[1], sizes[2])
+    return np.inf  # cylinders are long, and turn lines that pass on the wrong side; rings, those that pass outside
+
+
+@compiled
 def touch(kind: int, p: Vector, s: Vector, sizes: Vector, axis: int, sign: int) -> tuple[bool, bool, float, float]:
     """Engaged, mandatory, excess over the straight line (0 where always mandatory), and the side."""
     if kind == CYLINDER:
