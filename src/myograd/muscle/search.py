@@ -50,8 +50,8 @@ RANK = 6  # place among the slots engaged between the same points, from 1
 KIND, AXIS, SIGN = 7, 8, 9  # class of surface; quadrant
 FIRST, LAST = 10, 11  # where the slot's pairs are in `allowed`
 MARKS = 12
-# Columns of `pairs`: its two points, and whether they are neighbours now.
-ON = 2
+# Columns of `pairs`: its two points, whether they are neighbours now, and how many slots are engaged between them.
+ON, HOLDS = 2, 3
 
 
 @compiled
@@ -130,6 +130,8 @@ def _decide(
 ) -> tuple[bool, float]:
     """Puts slot k on its best stretch of the path as the other members have left it. Whether it left another one, and how
     far its arc moved."""
+    if marks[k, ENGAGED]:
+        pairs[marks[k, PAIR], HOLDS] -= 1
     best, best_pair, best_rank, best_side = np.inf, -1, 0, 0.0
     best_came = best_goes = (0.0, 0.0, 0.0)
     for n in range(marks[k, FIRST], marks[k, LAST]):
@@ -138,7 +140,7 @@ def _decide(
             continue
         rank, came = 0, _at(points, pairs[pair, 0], 0)
         while True:  # the stretch begins at the pair's first point, then behind each slot that is there
-            end = _next(marks, members, k, pair, rank)
+            end = _next(marks, members, k, pair, rank) if pairs[pair, HOLDS] else -1
             goes = _at(slots, end, P) if end >= 0 else _at(points, pairs[pair, 1], 0)
             engaged, mandatory, excess, side = _touch(slots, marks, k, came, goes)
             score = _MUST + 64 * pair + rank if mandatory else excess
@@ -151,15 +153,10 @@ def _decide(
     left = was and marks[k, PAIR] != best_pair
     marks[k, ENGAGED] = best_pair >= 0
     if best_pair >= 0:
-        for other in members:  # slots further along make room
-            if (
-                other != k
-                and marks[other, ENGAGED]
-                and marks[other, PAIR] == best_pair
-                and marks[other, RANK] > best_rank
-            ):
-                marks[other, RANK] += 1
+        if pairs[best_pair, HOLDS]:
+            _make_room(marks, members, k, best_pair, best_rank)
         marks[k, PAIR], marks[k, RANK] = best_pair, best_rank + 1
+        pairs[best_pair, HOLDS] += 1
         if not (was and not left and _at(slots, k, CAME) == best_came and _at(slots, k, GOES) == best_goes):
             landed, leaves = _at(slots, k, P), _at(slots, k, Q)
             slots[k, ROOT] = best_side
@@ -181,6 +178,14 @@ def _next(marks: np.ndarray, members: np.ndarray, k: int, pair: int, rank: int) 
         if other != k and marks[other, ENGAGED] and marks[other, PAIR] == pair and rank < marks[other, RANK] < lowest:
             found, lowest = other, marks[other, RANK]
     return found
+
+
+@compiled
+def _make_room(marks: np.ndarray, members: np.ndarray, k: int, pair: int, rank: int) -> None:
+    """Moves the slots that follow the given rank between the two points one further."""
+    for other in members:
+        if other != k and marks[other, ENGAGED] and marks[other, PAIR] == pair and marks[other, RANK] > rank:
+            marks[other, RANK] += 1
 
 
 @compiled
@@ -284,6 +289,7 @@ def search_pose(
     for k in range(len(marks)):
         marks[k, ENGAGED], marks[k, FOUND] = 0, 1
         slots[k, REACH] = surface.reach(marks[k, KIND], _at(slots, k, SIZES))
+    pairs[:, HOLDS] = 0
     for muscle in range(len(first) - 1):
         own = members[first[muscle] : first[muscle + 1]]
         if not _all_known(slots, marks, own):
@@ -316,7 +322,7 @@ def _tables(static: np.ndarray) -> tuple[np.ndarray, np.ndarray, np.ndarray, np.
         ends[i + 1] = ends[i] + static[i]
     return (
         static[ends[0] : ends[1]].copy().reshape(-1, MARKS),
-        static[ends[1] : ends[2]].copy().reshape(-1, 3),
+        static[ends[1] : ends[2]].copy().reshape(-1, 4),
         static[ends[2] : ends[3]],
         static[ends[3] : ends[4]],
         static[ends[4] : ends[5]],
@@ -362,6 +368,7 @@ def _handler(address):
             for i in range(3):
                 slots[j, TRANSLATION + i], slots[j, SIZES + i] = translation[i, j], sizes[i, j]
         search_pose(points, slots, marks, pairs, allowed, members, first)
+        contacts[n] = 0.0
         for j in range(k):
             for i in range(6):
                 order[n, i, j] = marks[j, i]
@@ -369,12 +376,10 @@ def _handler(address):
                 landed, left = _local(slots, j, _at(slots, j, P)), _local(slots, j, _at(slots, j, Q))
                 for i in range(3):
                     contacts[n, i, j], contacts[n, 3 + i, j] = landed[i], left[i]
-                for i in range(6, width):  # the length of the arc, and the root
-                    contacts[n, i, j] = slots[j, ARC + i - 6]
+                for i in range(1 + surface.ROOTS[marks[j, KIND]]):  # the length of the arc, and the root
+                    contacts[n, 6 + i, j] = slots[j, ARC + i]
             else:
                 order[n, PAIR, j], order[n, FOUND, j] = allowed[marks[j, FIRST]], 1
-                for i in range(width):
-                    contacts[n, i, j] = 0.0
     return 0
 
 
@@ -390,7 +395,7 @@ def search(wraps: Wraps, it: Scene) -> tuple[Float[Array, "7+r k"], Int[Array, "
             raise ModelError(f"paths over surfaces are found in float64; {name} are {value.dtype}")
     if jax.default_backend() != "cpu":
         raise ModelError("paths over surfaces are found on the CPU: set JAX_PLATFORMS=cpu before Python starts")
-    k, r = len(wraps.surface), max(surface.ROOTS[kind] for kind in wraps.kind)
+    k, r = len(wraps.surface), max(surface.ROOTS[surface.KINDS[kind]] for kind in wraps.kind)
     shapes = jax.ShapeDtypeStruct((7 + r, k), jnp.float64), jax.ShapeDtypeStruct((6, k), jnp.int64)
     call = jax.ffi.ffi_call(registered("myograd_search", _handler, _DIGEST), shapes, vmap_method="expand_dims")
     contacts, order = call(*values.values(), it.on, _static(wraps))
@@ -406,6 +411,6 @@ def _static(wraps: Wraps) -> np.ndarray:
         wraps.first_pair[:-1],
         wraps.first_pair[1:],
     )
-    pairs = np.column_stack([wraps.pairs, np.zeros(len(wraps.pairs), int)])
+    pairs = np.column_stack([wraps.pairs, np.zeros((len(wraps.pairs), 2), int)])
     tables = [marks, pairs, wraps.allowed, wraps.slots, wraps.first]
     return np.concatenate([[x.size for x in tables], *[x.ravel() for x in tables]]).astype(np.int64)

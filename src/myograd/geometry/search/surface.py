@@ -11,7 +11,7 @@ from .vectors import Vector, compiled
 CYLINDER, SPHERE, ELLIPSOID, TORUS = 0, 1, 2, 3
 KINDS = {"WrapCylinder": CYLINDER, "WrapSphere": SPHERE, "WrapEllipsoid": ELLIPSOID, "WrapTorus": TORUS}
 SIZES = (2, 1, 3, 2)  # how many each has
-ROOTS = {"WrapCylinder": 1, "WrapSphere": 1, "WrapEllipsoid": TERMS + 9, "WrapTorus": 2}
+ROOTS = (1, 1, TERMS + 9, 2)
 """How many numbers a root has: the side; the way; the series and the frame; two azimuths."""
 
 

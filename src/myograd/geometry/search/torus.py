@@ -94,8 +94,11 @@ def _nearest_to_circle(p: Vector, s: Vector, ring: float) -> Vector:
         growth = (x[0] * step[0] + x[1] * step[1]) / radius  # of the distance from the axis, with t
         slope = dot(x, step) - ring * growth
         bend = dot(step, step) - ring * (step[0] ** 2 + step[1] ** 2 - growth * growth) / radius
-        if bend > 0:
-            t = min(max(t - min(max(slope / bend, -1 / _SAMPLES), 1 / _SAMPLES), 0.0), 1.0)
+        if not bend > 0:
+            break
+        before, t = t, min(max(t - min(max(slope / bend, -1 / _SAMPLES), 1 / _SAMPLES), 0.0), 1.0)
+        if abs(t - before) < 1e-8:  # the next step would be the square of it
+            break
     return moved(p, t, step)
 
 
