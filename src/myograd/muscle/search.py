@@ -217,6 +217,19 @@ def _ends(points: np.ndarray, slots: np.ndarray, marks: np.ndarray, pairs: np.nd
 
 
 @compiled
+def _added(points: np.ndarray, slots: np.ndarray, marks: np.ndarray, pairs: np.ndarray, k: int) -> float:
+    """What slot k adds to the straight path, see `muscle.detours.added_length`."""
+    came, goes = _ends(points, slots, marks, pairs, k)
+    added = slots[k, ARC] + norm(minus(_at(slots, k, P), came))
+    if marks[k, AFTER] == len(slots):
+        added += norm(minus(goes, _at(slots, k, Q)))
+    if marks[k, BEFORE] == len(slots):
+        pair = marks[k, PAIR]
+        added -= norm(minus(_at(points, pairs[pair, 1], 0), _at(points, pairs[pair, 0], 0)))
+    return added
+
+
+@compiled
 def _rest(points: np.ndarray, slots: np.ndarray, marks: np.ndarray, pairs: np.ndarray, members: np.ndarray) -> None:
     """Brings the arcs of a muscle to rest. A slot that the lines between its neighbours no longer touch drops out, for good; so
     this ends. Steps are lengthened by Irons and Tuck's factor: the secant along the slowest mode."""
@@ -343,7 +356,7 @@ def _handler(address):
     batch = shape[:-2]
     marks, pairs, allowed, members, first = _tables(words(static_at, static_shape[-1]))
     count = rows(shape, 2)
-    points, slots = np.zeros((p, 3)), np.zeros((k, ROOT + width - 7))
+    points, slots = np.zeros((p, 3)), np.zeros((k, ROOT + width - 8))
     all_points = floats(points_at, rows(points_shape, 2) * 3 * p).reshape(-1, 3, p)
     all_rotations = floats(rotation_at, rows(rotation_shape, 3) * 9 * k).reshape(-1, 9, k)
     all_translations = floats(translation_at, rows(translation_shape, 2) * 3 * k).reshape(-1, 3, k)
@@ -376,8 +389,9 @@ def _handler(address):
                 landed, left = _local(slots, j, _at(slots, j, P)), _local(slots, j, _at(slots, j, Q))
                 for i in range(3):
                     contacts[n, i, j], contacts[n, 3 + i, j] = landed[i], left[i]
-                for i in range(1 + surface.ROOTS[marks[j, KIND]]):  # the length of the arc, and the root
-                    contacts[n, 6 + i, j] = slots[j, ARC + i]
+                contacts[n, 6, j], contacts[n, 7, j] = slots[j, ARC], _added(points, slots, marks, pairs, j)
+                for i in range(surface.ROOTS[marks[j, KIND]]):
+                    contacts[n, 8 + i, j] = slots[j, ROOT + i]
             else:
                 order[n, PAIR, j], order[n, FOUND, j] = allowed[marks[j, FIRST]], 1
     return 0
@@ -387,8 +401,9 @@ _GEOMETRY = Path(geometry.__file__).parent
 _DIGEST = digest_of([Path(__file__), _GEOMETRY / "native.py", _GEOMETRY / "ritz.py", *_GEOMETRY.glob("search/*.py")])
 
 
-def search(wraps: Wraps, it: Scene) -> tuple[Float[Array, "7+r k"], Int[Array, "6 k"]]:
-    """Of each slot: P and Q in the frame of the surface, length of the arc, root; and the order (rows ENGAGED to FOUND)."""
+def search(wraps: Wraps, it: Scene) -> tuple[Float[Array, "8+r k"], Int[Array, "6 k"]]:
+    """Of each slot: P and Q in the frame of the surface, length of the arc, what it adds to the straight path, root; and the
+    order (rows ENGAGED to FOUND)."""
     values = {"points": it.points, "rotations": it.rotation, "translations": it.translation, "sizes": it.sizes}
     for name, value in values.items():
         if value.dtype != np.float64:
@@ -396,7 +411,7 @@ def search(wraps: Wraps, it: Scene) -> tuple[Float[Array, "7+r k"], Int[Array, "
     if jax.default_backend() != "cpu":
         raise ModelError("paths over surfaces are found on the CPU: set JAX_PLATFORMS=cpu before Python starts")
     k, r = len(wraps.surface), max(surface.ROOTS[surface.KINDS[kind]] for kind in wraps.kind)
-    shapes = jax.ShapeDtypeStruct((7 + r, k), jnp.float64), jax.ShapeDtypeStruct((6, k), jnp.int64)
+    shapes = jax.ShapeDtypeStruct((8 + r, k), jnp.float64), jax.ShapeDtypeStruct((6, k), jnp.int64)
     call = jax.ffi.ffi_call(registered("myograd_search", _handler, _DIGEST), shapes, vmap_method="expand_dims")
     contacts, order = call(*values.values(), it.on, _static(wraps))
     return contacts, order
