@@ -18,7 +18,7 @@ import numpy as np
 from ..ritz import COARSE, FINE, TERMS, Rule
 from .vectors import (
     Vector,
-    about_acos,
+    about_turned,
     compiled,
     component,
     cross,
@@ -348,7 +348,7 @@ def _guess(p: Vector, s: Vector, a: Vector, axis: int, sign: int) -> tuple[Vecto
         N0, N1 = half_cosine * P0 + half_sine * P1, half_cosine * P1 - half_sine * P0  # the middle of the arc
         speeds = _stretched(P1, -P0, uu, uv, vv) + 4 * _stretched(N1, -N0, uu, uv, vv) + _stretched(Q1, -Q0, uu, uv, vv)
         lines = _stretched(P0 - t1, P1 - b, uu, uv, vv) + _stretched(t2 - Q0, b - Q1, uu, uv, vv)
-        lengths[i] = about_acos(half_cosine) * speeds / 3 + lines  # Simpson's rule
+        lengths[i] = about_turned(sine, cosine) * speeds / 6 + lines  # Simpson's rule
         heights[i] = N0 * h0 + N1 * (c * h1 + k * h2) + h * (c * h2 - k * h1)
     longest, shortest = lengths[0], lengths[0]
     for i in range(_PLANES):

@@ -19,7 +19,7 @@ import numpy as np
 
 from .vectors import (
     Vector,
-    about_acos,
+    about_turned,
     compiled,
     component,
     dot,
@@ -286,7 +286,7 @@ def _guess(p: Vector, s: Vector, ring: float) -> tuple[float, float]:
             cosine, sine, _, _, _, length, out = _landing(c, k, x, ring)
             half_cosine[end, i] = (-1.0 if sine < 0 else 1.0) * root((1 + cosine) / 2)
             half_sine[end, i] = root((1 - cosine) / 2)
-            v[end, i] = 2 * about_acos(half_cosine[end, i])
+            v[end, i] = about_turned(sine, cosine)
             aside = c * x[1] - k * x[0]
             free = out >= 1 and out * out - 1 + cosine / (ring + cosine) * aside * aside > 0
             line[end, i] = length if free else np.inf  # inside, or the line is within the tube

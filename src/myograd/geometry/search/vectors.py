@@ -26,14 +26,14 @@ compiled = njit(**OPTIONS, _nrt=False)
 _S = tuple((-1) ** n / math.factorial(2 * n + 1) for n in range(1, 7))
 _C = tuple((-1) ** n / math.factorial(2 * n + 2) for n in range(1, 7))
 _A = (
-    1.5707963050,
-    -0.2145988016,
-    0.0889789874,
-    -0.0501743046,
-    0.0308918810,
-    -0.0170881256,
-    0.0066700901,
-    -0.0012624911,
+    -0.3333314528,
+    0.1999355085,
+    -0.1420889944,
+    0.1065626393,
+    -0.0752896400,
+    0.0429096138,
+    -0.0161657367,
+    0.0028662257,
 )
 
 
@@ -157,10 +157,13 @@ def sine_cosine(x: float) -> tuple[float, float]:
 
 
 @compiled
-def about_acos(x: float) -> float:
-    """To 2e-8 (Abramowitz and Stegun, Handbook of mathematical functions, 4.4.46)."""
-    y = abs(x)
-    y = min(y, 1.0)
-    series = _A[0] + y * (_A[1] + y * (_A[2] + y * (_A[3] + y * (_A[4] + y * (_A[5] + y * (_A[6] + y * _A[7]))))))
-    angle = math.sqrt(1 - y) * series
-    return angle if x >= 0 else math.pi - angle
+def about_turned(sine: float, cosine: float) -> float:
+    """`turned`, to 2e-8 (Abramowitz and Stegun, Handbook of mathematical functions, 4.4.49)."""
+    x, y = abs(cosine), abs(sine)
+    slope = min(x, y) / max(x, y, 1e-300)
+    q = slope * slope
+    series = _A[0] + q * (_A[1] + q * (_A[2] + q * (_A[3] + q * (_A[4] + q * (_A[5] + q * (_A[6] + q * _A[7]))))))
+    angle = slope * (1 + q * series)
+    angle = math.pi / 2 - angle if y > x else angle
+    angle = math.pi - angle if cosine < 0 else angle
+    return 2 * math.pi - angle if sine < -1e-12 else angle
