@@ -16,17 +16,18 @@ from typing import Any
 import jax
 import numpy as np
 from llvmlite import ir
-from numba import carray, types  # pyright: ignore[reportPrivateImportUsage]
+from numba import carray, njit, types  # pyright: ignore[reportPrivateImportUsage]
 from numba.core.caching import FunctionCache, IndexDataCacheFile
 from numba.core.ccallback import CFunc
 from numba.extending import intrinsic
 
-from .search.vectors import compiled
+from .search.vectors import OPTIONS
 
 _VERSION = 3 << 32  # of the interface: major 0, minor 3
 _METADATA = 1  # type of the extension by which XLA asks for it
 _ARGUMENTS, _RESULTS = 9, 14  # words of the frame
 _DATA, _RANK, _DIMENSIONS = 3, 4, 5  # words of a buffer
+compiled = njit(**OPTIONS)
 
 
 def _typed_pointer(typing_context: Any, address: Any, to: Any) -> Any:

@@ -73,9 +73,14 @@ def ends(wraps: Wraps, it: Scene, at: Contacts) -> tuple[Float[Array, "3 k"], Fl
 @partial(jax.custom_jvp, nondiff_argnums=(0,))
 def contacts(wraps: Wraps, it: Scene) -> Contacts:
     """Everything that is touched in the scene."""
+    return searched(wraps, it)[0]
+
+
+def searched(wraps: Wraps, it: Scene) -> tuple[Contacts, Float[Array, " k"]]:
+    """The same and what each slot adds to the straight path [m], without derivatives."""
     found, (engaged, pair, place, before, after, converged) = search(wraps, it)
     order = Order(engaged > 0, pair, place, before, after, converged > 0)
-    return Contacts(found[:3], found[3:6], found[6], found[7:], order)
+    return Contacts(found[:3], found[3:6], found[6], found[8:], order), found[7]
 
 
 @contacts.defjvp

@@ -19,7 +19,7 @@ from ..dynamics.kinematics import Pose
 from ..geometry.spatial import cross, norm
 from ..model.model import Model
 from ..model.structure import Wraps
-from .chains import Contacts, Order, contacts, ends, pair_points
+from .chains import Contacts, Order, contacts, ends, pair_points, searched
 from .scene import Scene, arcs, in_ground, local
 
 
@@ -44,8 +44,8 @@ def added_length(wraps: Wraps, it: Scene, at: Contacts) -> Float[Array, " k"]:
 @partial(jax.custom_jvp, nondiff_argnums=(0,))
 def detours(wraps: Wraps, it: Scene) -> tuple[Float[Array, " k"], Order]:
     """How much each slot adds to the straight path [m], and what is touched."""
-    at = contacts(wraps, it)
-    return added_length(wraps, it, at), at.order
+    at, added = searched(wraps, it)
+    return added, at.order
 
 
 def _detours_jvp(wraps: Wraps, primals: tuple[Scene], tangents: tuple[Scene]) -> tuple:

@@ -20,9 +20,10 @@ from numba import carray  # pyright: ignore[reportPrivateImportUsage]
 
 from .. import geometry
 from ..errors import ModelError
+from ..geometry import native
 from ..geometry.native import answers_query, argument, digest_of, flags, floats, registered, result, row, rows, words
 from ..geometry.search import surface
-from ..geometry.search.vectors import Vector, compiled, minus, norm
+from ..geometry.search.vectors import Vector, compiled, dot, minus, norm
 from ..model.structure import Wraps
 from .scene import Scene
 
@@ -40,16 +41,17 @@ ROTATION, TRANSLATION, SIZES = 0, 9, 12  # of the surface
 P, Q = 15, 18  # where the path lands and leaves
 CAME, GOES = 21, 24  # what its lines came from and led to when the arc was found
 CHANGE = 27  # by which the last iteration would move P and Q
-ARC = 33  # length
-ROOT = 34  # and further columns
+REACH = 33  # how far from its middle the surface can be touched
+ARC = 34  # length
+ROOT = 35  # and further columns
 # Columns of `marks`:
 ENGAGED, PAIR, PLACE, BEFORE, AFTER, FOUND = range(6)  # of `muscle.chains.Order`
 RANK = 6  # place among the slots engaged between the same points, from 1
 KIND, AXIS, SIGN = 7, 8, 9  # class of surface; quadrant
 FIRST, LAST = 10, 11  # where the slot's pairs are in `allowed`
 MARKS = 12
-# Columns of `pairs`: its two points, and whether they are neighbours now.
-ON = 2
+# Columns of `pairs`: its two points, whether they are neighbours now, and how many slots are engaged between them.
+ON, HOLDS = 2, 3
 
 
 @compiled
@@ -83,7 +85,21 @@ def _in_ground(slots: np.ndarray, k: int, v: Vector) -> Vector:
 
 
 @compiled
+def _clear(slots: np.ndarray, k: int, came: Vector, goes: Vector) -> bool:
+    """Whether the line keeps so far from the surface's middle that it cannot be touched: true of most, and soon known."""
+    along, ahead = minus(goes, came), minus(_at(slots, k, TRANSLATION), came)
+    square, nearest, away, far = dot(along, along), dot(ahead, along), dot(ahead, ahead), slots[k, REACH] ** 2
+    if nearest <= 0:
+        return away > far
+    if nearest >= square:
+        return away - 2 * nearest + square > far
+    return away * square - nearest * nearest > far * square
+
+
+@compiled
 def _touch(slots: np.ndarray, marks: np.ndarray, k: int, came: Vector, goes: Vector) -> tuple[bool, bool, float, float]:
+    if _clear(slots, k, came, goes):
+        return False, False, 0.0, 0.0
     p, s = _local(slots, k, came), _local(slots, k, goes)
     return surface.touch(marks[k, KIND], p, s, _at(slots, k, SIZES), marks[k, AXIS], marks[k, SIGN])
 
@@ -114,38 +130,33 @@ def _decide(
 ) -> tuple[bool, float]:
     """Puts slot k on its best stretch of the path as the other members have left it. Whether it left another one, and how
     far its arc moved."""
+    if marks[k, ENGAGED]:
+        pairs[marks[k, PAIR], HOLDS] -= 1
     best, best_pair, best_rank, best_side = np.inf, -1, 0, 0.0
     best_came = best_goes = (0.0, 0.0, 0.0)
     for n in range(marks[k, FIRST], marks[k, LAST]):
         pair = allowed[n]
         if not pairs[pair, ON]:
             continue
-        for m in range(-1, len(members)):  # the stretch begins at the pair's first point or behind another slot
-            rank, came = 0, _at(points, pairs[pair, 0], 0)
-            if m >= 0:
-                start = members[m]
-                if start == k or not (marks[start, ENGAGED] and marks[start, PAIR] == pair):
-                    continue
-                rank, came = marks[start, RANK], _at(slots, start, Q)
-            end = _next(marks, members, k, pair, rank)
+        rank, came = 0, _at(points, pairs[pair, 0], 0)
+        while True:  # the stretch begins at the pair's first point, then behind each slot that is there
+            end = _next(marks, members, k, pair, rank) if pairs[pair, HOLDS] else -1
             goes = _at(slots, end, P) if end >= 0 else _at(points, pairs[pair, 1], 0)
             engaged, mandatory, excess, side = _touch(slots, marks, k, came, goes)
             score = _MUST + 64 * pair + rank if mandatory else excess
             if engaged and score < best:
                 best, best_pair, best_rank, best_side, best_came, best_goes = score, pair, rank, side, came, goes
+            if end < 0:
+                break
+            rank, came = marks[end, RANK], _at(slots, end, Q)
     was, moved = marks[k, ENGAGED] != 0, 0.0
     left = was and marks[k, PAIR] != best_pair
     marks[k, ENGAGED] = best_pair >= 0
     if best_pair >= 0:
-        for other in members:  # slots further along make room
-            if (
-                other != k
-                and marks[other, ENGAGED]
-                and marks[other, PAIR] == best_pair
-                and marks[other, RANK] > best_rank
-            ):
-                marks[other, RANK] += 1
+        if pairs[best_pair, HOLDS]:
+            _make_room(marks, members, k, best_pair, best_rank)
         marks[k, PAIR], marks[k, RANK] = best_pair, best_rank + 1
+        pairs[best_pair, HOLDS] += 1
         if not (was and not left and _at(slots, k, CAME) == best_came and _at(slots, k, GOES) == best_goes):
             landed, leaves = _at(slots, k, P), _at(slots, k, Q)
             slots[k, ROOT] = best_side
@@ -167,6 +178,14 @@ def _next(marks: np.ndarray, members: np.ndarray, k: int, pair: int, rank: int) 
         if other != k and marks[other, ENGAGED] and marks[other, PAIR] == pair and rank < marks[other, RANK] < lowest:
             found, lowest = other, marks[other, RANK]
     return found
+
+
+@compiled
+def _make_room(marks: np.ndarray, members: np.ndarray, k: int, pair: int, rank: int) -> None:
+    """Moves the slots that follow the given rank between the two points one further."""
+    for other in members:
+        if other != k and marks[other, ENGAGED] and marks[other, PAIR] == pair and marks[other, RANK] > rank:
+            marks[other, RANK] += 1
 
 
 @compiled
@@ -195,6 +214,19 @@ def _ends(points: np.ndarray, slots: np.ndarray, marks: np.ndarray, pairs: np.nd
     came = _at(slots, before, Q) if before < len(slots) else _at(points, pairs[pair, 0], 0)
     goes = _at(slots, after, P) if after < len(slots) else _at(points, pairs[pair, 1], 0)
     return came, goes
+
+
+@compiled
+def _added(points: np.ndarray, slots: np.ndarray, marks: np.ndarray, pairs: np.ndarray, k: int) -> float:
+    """What slot k adds to the straight path, see `muscle.detours.added_length`."""
+    came, goes = _ends(points, slots, marks, pairs, k)
+    added = slots[k, ARC] + norm(minus(_at(slots, k, P), came))
+    if marks[k, AFTER] == len(slots):
+        added += norm(minus(goes, _at(slots, k, Q)))
+    if marks[k, BEFORE] == len(slots):
+        pair = marks[k, PAIR]
+        added -= norm(minus(_at(points, pairs[pair, 1], 0), _at(points, pairs[pair, 0], 0)))
+    return added
 
 
 @compiled
@@ -245,11 +277,15 @@ def _rest(points: np.ndarray, slots: np.ndarray, marks: np.ndarray, pairs: np.nd
 @compiled
 def _all_known(slots: np.ndarray, marks: np.ndarray, members: np.ndarray) -> bool:
     """Whether surfaces are where numbers say, and of sizes that exist: none negative, zero for those never touched."""
+    total = 0.0  # not finite unless all numbers are
     for k in members:
-        for i in range(SIZES + surface.SIZES[marks[k, KIND]]):
-            if not math.isfinite(slots[k, i]) or (i >= SIZES and slots[k, i] < 0):
+        for i in range(SIZES):
+            total += abs(slots[k, i])
+        for i in range(SIZES, SIZES + surface.SIZES[marks[k, KIND]]):
+            total += slots[k, i]
+            if slots[k, i] < 0:
                 return False
-    return True
+    return math.isfinite(total)
 
 
 @compiled
@@ -265,6 +301,8 @@ def search_pose(
     """All muscles at one pose; `members[first[m]:first[m + 1]]` are the slots of one, in the file's order."""
     for k in range(len(marks)):
         marks[k, ENGAGED], marks[k, FOUND] = 0, 1
+        slots[k, REACH] = surface.reach(marks[k, KIND], _at(slots, k, SIZES))
+    pairs[:, HOLDS] = 0
     for muscle in range(len(first) - 1):
         own = members[first[muscle] : first[muscle + 1]]
         if not _all_known(slots, marks, own):
@@ -272,19 +310,23 @@ def search_pose(
                 marks[k, ENGAGED], marks[k, FOUND], marks[k, PAIR] = 1, 0, allowed[marks[k, FIRST]]
                 marks[k, PLACE], marks[k, BEFORE], marks[k, AFTER] = 0, len(marks), len(marks)
             continue
-        any_left = False
-        for _ in range(TIMES if len(own) > 1 else 1):
-            largest = 0.0
-            for k in own:
-                left, moved = _decide(points, slots, marks, pairs, allowed, own, k)
-                any_left, largest = any_left or left, max(largest, moved)
-            if largest < STEADY:
+        any_left, largest, still = False, 0.0, 0
+        for turn in range(TIMES * len(own) if len(own) > 1 else 1):
+            left, moved = _decide(points, slots, marks, pairs, allowed, own, own[turn % len(own)])
+            any_left, largest = any_left or left, max(largest, moved)
+            # A slot whose turn comes when all others have stayed where they were at its last turn would stay, too.
+            still = still + 1 if moved == 0 else 0
+            if still >= len(own) - 1 and turn >= len(own) - 1:
                 break
+            if (turn + 1) % len(own) == 0:
+                if largest < STEADY:
+                    break
+                largest = 0.0
         if _neighbours(marks, own) or any_left:
             _rest(points, slots, marks, pairs, own)
 
 
-@compiled
+@native.compiled
 def _tables(static: np.ndarray) -> tuple[np.ndarray, np.ndarray, np.ndarray, np.ndarray, np.ndarray]:
     """`marks`, `pairs`, `allowed`, `members` and `first` from one array: their sizes, then one after the other."""
     ends = np.zeros(6, np.int64)
@@ -293,7 +335,7 @@ def _tables(static: np.ndarray) -> tuple[np.ndarray, np.ndarray, np.ndarray, np.
         ends[i + 1] = ends[i] + static[i]
     return (
         static[ends[0] : ends[1]].copy().reshape(-1, MARKS),
-        static[ends[1] : ends[2]].copy().reshape(-1, 3),
+        static[ends[1] : ends[2]].copy().reshape(-1, 4),
         static[ends[2] : ends[3]],
         static[ends[3] : ends[4]],
         static[ends[4] : ends[5]],
@@ -314,7 +356,7 @@ def _handler(address):
     batch = shape[:-2]
     marks, pairs, allowed, members, first = _tables(words(static_at, static_shape[-1]))
     count = rows(shape, 2)
-    points, slots = np.zeros((p, 3)), np.zeros((k, ROOT + width - 7))
+    points, slots = np.zeros((p, 3)), np.zeros((k, ROOT + width - 8))
     all_points = floats(points_at, rows(points_shape, 2) * 3 * p).reshape(-1, 3, p)
     all_rotations = floats(rotation_at, rows(rotation_shape, 3) * 9 * k).reshape(-1, 9, k)
     all_translations = floats(translation_at, rows(translation_shape, 2) * 3 * k).reshape(-1, 3, k)
@@ -339,6 +381,7 @@ def _handler(address):
             for i in range(3):
                 slots[j, TRANSLATION + i], slots[j, SIZES + i] = translation[i, j], sizes[i, j]
         search_pose(points, slots, marks, pairs, allowed, members, first)
+        contacts[n] = 0.0
         for j in range(k):
             for i in range(6):
                 order[n, i, j] = marks[j, i]
@@ -346,12 +389,11 @@ def _handler(address):
                 landed, left = _local(slots, j, _at(slots, j, P)), _local(slots, j, _at(slots, j, Q))
                 for i in range(3):
                     contacts[n, i, j], contacts[n, 3 + i, j] = landed[i], left[i]
-                for i in range(6, width):  # the length of the arc, and the root
-                    contacts[n, i, j] = slots[j, ARC + i - 6]
+                contacts[n, 6, j], contacts[n, 7, j] = slots[j, ARC], _added(points, slots, marks, pairs, j)
+                for i in range(surface.ROOTS[marks[j, KIND]]):
+                    contacts[n, 8 + i, j] = slots[j, ROOT + i]
             else:
                 order[n, PAIR, j], order[n, FOUND, j] = allowed[marks[j, FIRST]], 1
-                for i in range(width):
-                    contacts[n, i, j] = 0.0
     return 0
 
 
@@ -359,16 +401,17 @@ _GEOMETRY = Path(geometry.__file__).parent
 _DIGEST = digest_of([Path(__file__), _GEOMETRY / "native.py", _GEOMETRY / "ritz.py", *_GEOMETRY.glob("search/*.py")])
 
 
-def search(wraps: Wraps, it: Scene) -> tuple[Float[Array, "7+r k"], Int[Array, "6 k"]]:
-    """Of each slot: P and Q in the frame of the surface, length of the arc, root; and the order (rows ENGAGED to FOUND)."""
+def search(wraps: Wraps, it: Scene) -> tuple[Float[Array, "8+r k"], Int[Array, "6 k"]]:
+    """Of each slot: P and Q in the frame of the surface, length of the arc, what it adds to the straight path, root; and the
+    order (rows ENGAGED to FOUND)."""
     values = {"points": it.points, "rotations": it.rotation, "translations": it.translation, "sizes": it.sizes}
     for name, value in values.items():
         if value.dtype != np.float64:
             raise ModelError(f"paths over surfaces are found in float64; {name} are {value.dtype}")
     if jax.default_backend() != "cpu":
         raise ModelError("paths over surfaces are found on the CPU: set JAX_PLATFORMS=cpu before Python starts")
-    k, r = len(wraps.surface), max(surface.ROOTS[kind] for kind in wraps.kind)
-    shapes = jax.ShapeDtypeStruct((7 + r, k), jnp.float64), jax.ShapeDtypeStruct((6, k), jnp.int64)
+    k, r = len(wraps.surface), max(surface.ROOTS[surface.KINDS[kind]] for kind in wraps.kind)
+    shapes = jax.ShapeDtypeStruct((8 + r, k), jnp.float64), jax.ShapeDtypeStruct((6, k), jnp.int64)
     call = jax.ffi.ffi_call(registered("myograd_search", _handler, _DIGEST), shapes, vmap_method="expand_dims")
     contacts, order = call(*values.values(), it.on, _static(wraps))
     return contacts, order
@@ -383,6 +426,6 @@ def _static(wraps: Wraps) -> np.ndarray:
         wraps.first_pair[:-1],
         wraps.first_pair[1:],
     )
-    pairs = np.column_stack([wraps.pairs, np.zeros(len(wraps.pairs), int)])
+    pairs = np.column_stack([wraps.pairs, np.zeros((len(wraps.pairs), 2), int)])
     tables = [marks, pairs, wraps.allowed, wraps.slots, wraps.first]
     return np.concatenate([[x.size for x in tables], *[x.ravel() for x in tables]]).astype(np.int64)

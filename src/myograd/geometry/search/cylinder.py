@@ -34,7 +34,7 @@ Plane = tuple[float, float]
 
 @compiled
 def touch(p: Vector, s: Vector, sizes: Vector, axis: int, sign: int) -> tuple[bool, bool, float, float]:
-    """Engaged, mandatory, excess over the straight line, and the side: 1 anticlockwise, -1 clockwise."""
+    """Engaged, mandatory, excess over the straight line unless mandatory, and the side: 1 anticlockwise, -1 clockwise."""
     r = sizes[0]
     square = r * r
     if not r > 0:
@@ -52,12 +52,13 @@ def touch(p: Vector, s: Vector, sizes: Vector, axis: int, sign: int) -> tuple[bo
     if not touches:
         return False, False, 0.0, 0.0
     side, far = _side(p, s, r, axis, sign)
-    P, Q, line_p, line_s, arc = _seen(p, s, r, side)
-    if _beyond(p, s, r, P, Q, far, sizes[1]):
+    if _beyond(p, s, r, side, far, sizes[1]):
         return False, False, 0.0, 0.0
+    if crosses and some_on:
+        return True, True, 0.0, side
+    _, _, line_p, line_s, arc = _seen(p, s, r, side)
     h, rise = line_p + arc + line_s, s[2] - p[2]
-    excess = math.sqrt(h * h + rise * rise) - norm(minus(s, p))
-    return True, crosses and some_on, excess, side
+    return True, False, math.sqrt(h * h + rise * rise) - norm(minus(s, p)), side
 
 
 @compiled
@@ -112,18 +113,22 @@ def _on(point: Plane, height: float, axis: int, sign: int) -> bool:
 
 
 @compiled
-def _beyond(p: Vector, s: Vector, r: float, P: Plane, Q: Plane, far: bool, length: float) -> bool:
+def _beyond(p: Vector, s: Vector, r: float, side: float, far: bool, length: float) -> bool:
     """Whether OpenSim has both tangent points beyond the ends of the cylinder.
 
     It has them where the plane of p, s and an apex of the cylinder cuts their lines. The apex is level with the point m
     that divides p s as d1 : d2, across the plane of p, s and the axis at that level, on the side of m or, `far`, on the
-    other. A height is used if it is between the ends, else that of the end.
+    other. A height is used if it is no further from the other end's than this end's is, else that of the end.
     """
-    d1, d2 = math.hypot(p[0], p[1]), math.hypot(s[0], s[1])
+    rise = abs(s[2] - p[2])
+    if max(abs(p[2]), abs(s[2])) + rise <= length / 2:  # none of those heights can be beyond
+        return False
+    (P, _), (Q, _) = _tangent_point(p, r, side), _tangent_point(s, r, -side)
+    d1, d2 = math.sqrt(p[0] * p[0] + p[1] * p[1]), math.sqrt(s[0] * s[0] + s[1] * s[1])
     m = moved(p, d1 / (d1 + d2), minus(s, p))
     level = (0.0, 0.0, m[2])
     n = cross(minus(p, level), minus(s, level))
-    size = math.hypot(n[0], n[1])
+    size = math.sqrt(n[0] * n[0] + n[1] * n[1])
     size = r / size if size > 0 else r
     across = (-n[1] * size, n[0] * size, 0.0)
     if (dot(across, m) >= 0) == far:
@@ -134,7 +139,6 @@ def _beyond(p: Vector, s: Vector, r: float, P: Plane, Q: Plane, far: bool, lengt
     cut = scaled(1 / size if size > 0 else 1.0, cut)
     z1, z2 = p[2], s[2]
     if abs(cut[2]) > 5e-7:
-        rise = abs(s[2] - p[2])
         at_P = p[2] - (cut[0] * (P[0] - p[0]) + cut[1] * (P[1] - p[1])) / cut[2]
         at_Q = p[2] - (cut[0] * (Q[0] - p[0]) + cut[1] * (Q[1] - p[1])) / cut[2]
         if abs(at_P - s[2]) < rise:

@@ -11,8 +11,18 @@ from .vectors import Vector, compiled
 CYLINDER, SPHERE, ELLIPSOID, TORUS = 0, 1, 2, 3
 KINDS = {"WrapCylinder": CYLINDER, "WrapSphere": SPHERE, "WrapEllipsoid": ELLIPSOID, "WrapTorus": TORUS}
 SIZES = (2, 1, 3, 2)  # how many each has
-ROOTS = {"WrapCylinder": 1, "WrapSphere": 1, "WrapEllipsoid": TERMS + 9, "WrapTorus": 2}
+ROOTS = (1, 1, TERMS + 9, 2)
 """How many numbers a root has: the side; the way; the series and the frame; two azimuths."""
+
+
+@compiled
+def reach(kind: int, sizes: Vector) -> float:
+    """Lines that keep further than this from the surface's middle do not touch it."""
+    if kind == SPHERE:
+        return sizes[0]
+    if kind == ELLIPSOID:
+        return max(sizes[0], sizes[1], sizes[2])
+    return np.inf  # cylinders are long, and turn lines that pass on the wrong side; rings, those that pass outside
 
 
 @compiled

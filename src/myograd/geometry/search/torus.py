@@ -17,9 +17,23 @@ import math
 
 import numpy as np
 
-from .vectors import Vector, compiled, component, dot, minus, moved, on_side, root
+from .vectors import (
+    Vector,
+    about_turned,
+    compiled,
+    component,
+    dot,
+    minus,
+    moved,
+    on_side,
+    room,
+    root,
+    scaled,
+    sine_cosine,
+)
 
 _SAMPLES = 16  # places on the segment from which its point nearest the circle is sought
+_SHARES = np.linspace(0, 1, _SAMPLES)
 _AZIMUTHS = 16  # places on the ring tried for the guess
 _ITERATIONS = 30
 _LONGEST = 0.4  # step [rad]
@@ -27,9 +41,12 @@ _FOUND = 1e-7  # last step: roots converge quadratically
 _SLACK = 1e-6  # [rad] of an arc: rounding where the segment only just touches
 _DIGITS = 16.0  # of the integrals, as natural logarithm over 2
 _RULES = (16, 32, 64, 128)
+_ENOUGH = tuple(math.sinh(_DIGITS / n) for n in _RULES)  # how far poles must be for each, over half the way
 _GAUSS = [np.polynomial.legendre.leggauss(n) for n in _RULES]
 _NODES = np.concatenate([nodes for nodes, _ in _GAUSS])
 _WEIGHTS = np.concatenate([weights for _, weights in _GAUSS])
+_STEP = 2 * math.pi / _AZIMUTHS
+_COSINES, _SINES = np.cos(_STEP * np.arange(_AZIMUTHS)), np.sin(_STEP * np.arange(_AZIMUTHS))
 
 
 @compiled
@@ -43,8 +60,11 @@ def touch(p: Vector, s: Vector, sizes: Vector, axis: int, sign: int) -> tuple[bo
     if (p[2] < 0) == (s[2] < 0):
         return False, False, 0.0, 0.0
     crossing = moved(p, -p[2] / (s[2] - p[2]), minus(s, p))
+    threads = crossing[0] ** 2 + crossing[1] ** 2 < ring * ring
+    if not threads and sign == 0:
+        return True, True, 0.0, 0.0
     nearest = _nearest_to_circle(p, s, ring)
-    free = crossing[0] ** 2 + crossing[1] ** 2 < ring * ring and _from_circle(nearest, ring) >= r * r
+    free = threads and _from_circle(nearest, ring) >= r * r
     engaged = not free and (sign == 0 or on_side(component(nearest, axis), sign))
     return engaged, engaged, 0.0, 0.0
 
@@ -60,45 +80,57 @@ def _from_circle(x: Vector, ring: float) -> float:
 def _nearest_to_circle(p: Vector, s: Vector, ring: float) -> Vector:
     """The point of the segment nearest the circle: the best of a few, improved by Newton's method."""
     step = minus(s, p)
-    best, t = _from_circle(p, ring), 0.0
+    distance = room(_SAMPLES)
+    for i in range(_SAMPLES):
+        distance[i] = _from_circle(moved(p, _SHARES[i], step), ring)
+    nearest = 0
     for i in range(1, _SAMPLES):
-        distance = _from_circle(moved(p, i / (_SAMPLES - 1), step), ring)
-        if distance < best:
-            best, t = distance, i / (_SAMPLES - 1)
+        if distance[i] < distance[nearest]:
+            nearest = i
+    t = _SHARES[nearest]
     for _ in range(5):
         x = moved(p, t, step)
         radius = max(math.sqrt(x[0] * x[0] + x[1] * x[1]), 1e-9 * ring)
         growth = (x[0] * step[0] + x[1] * step[1]) / radius  # of the distance from the axis, with t
         slope = dot(x, step) - ring * growth
         bend = dot(step, step) - ring * (step[0] ** 2 + step[1] ** 2 - growth * growth) / radius
-        if bend > 0:
-            t = min(max(t - min(max(slope / bend, -1 / _SAMPLES), 1 / _SAMPLES), 0.0), 1.0)
+        if not bend > 0:
+            break
+        before, t = t, min(max(t - min(max(slope / bend, -1 / _SAMPLES), 1 / _SAMPLES), 0.0), 1.0)
+        if abs(t - before) < 1e-8:  # the next step would be the square of it
+            break
     return moved(p, t, step)
 
 
 @compiled
-def _landing(u: float, x: Vector, ring: float) -> tuple[float, float, float, float, float, float]:
-    """Where a line from x touches the ring's inner side at azimuth u; lengths over r.
+def _landing(c: float, k: float, x: Vector, ring: float) -> tuple[float, float, float, float, float, float, float]:
+    """Where a line from x touches the ring's inner side at the azimuth u whose cosine and sine are c and k; lengths over r.
 
-    Its v between 0 and 2 pi, and dv/du; (R + r cos v) times the share of the line's direction along u, seen from x, and
+    Cosine and sine of its v, and dv/du; (R + r cos v) times the share of the line's direction along u, seen from x, and
     its derivative; the length of the line, and how far x is from the tube's middle there.
     """
-    c, k = math.cos(u), math.sin(u)
     A, T, z = c * x[0] + k * x[1], c * x[1] - k * x[0], x[2]
     across = A - ring
     square = across * across + z * z
     line = root(square - 1)
     side = 1.0 if z > 0 else -1.0
-    v = math.atan2(z, across)
-    v = (v if v >= 0 else v + 2 * math.pi) + side * math.atan2(line, 1.0)
+    scale = 1 / math.sqrt(square * (1 + line * line))
+    cos_v, sin_v = scale * (across - side * line * z), scale * (z + side * line * across)
     per_line = 1 / line if line > 0 else 0.0
     dv = T * (side * across * per_line - z) / square
-    rho = ring + math.cos(v)
+    rho = ring + cos_v
     whole = math.sqrt(T * T + line * line)
     per_whole = 1 / whole if whole > 0 else 0.0
     share = -T * per_whole
     dshare = A * per_whole + T * (across * T - T * A) * per_whole**3
-    return v, dv, rho * share, rho * dshare - math.sin(v) * dv * share, whole, math.sqrt(square)
+    return cos_v, sin_v, dv, rho * share, rho * dshare - sin_v * dv * share, whole, math.sqrt(square)
+
+
+@compiled
+def _angle(sine: float, cosine: float) -> float:
+    """From 0 to 2 pi."""
+    v = math.atan2(sine, cosine)
+    return v if v >= 0 else v + 2 * math.pi
 
 
 @compiled
@@ -110,33 +142,76 @@ def _run(v1: float, v2: float, h: float, ring: float) -> tuple[float, float, flo
     h = min(max(h, -0.99999 * narrow), 0.99999 * narrow)
     # The integrands' poles: cosh y = R - |h| at v = pi + i y. They say how many nodes are needed.
     away = math.acosh(max(ring - abs(h), 1.0)) / max(abs(half), 1e-9)
-    needed = _DIGITS / math.log(away + math.sqrt(1 + away * away) + 1e-12)
-    count, start = 16, 0
-    while count < needed and count < 128:
-        start, count = start + count, 2 * count
+    if away > _ENOUGH[0]:
+        azimuth, slope, length = _sums(0, 16, middle, half, h, ring)
+    elif away > _ENOUGH[1]:
+        azimuth, slope, length = _sums(16, 32, middle, half, h, ring)
+    elif away > _ENOUGH[2]:
+        azimuth, slope, length = _sums(48, 64, middle, half, h, ring)
+    else:
+        azimuth, slope, length = _sums(112, 128, middle, half, h, ring)
+    return half * h * azimuth, half * slope, abs(half) * length, h
+
+
+@compiled
+def _sums(start: int, count: int, middle: float, half: float, h: float, ring: float) -> tuple[float, float, float]:
     azimuth = slope = length = 0.0
     for i in range(start, start + count):
-        rho = ring + math.cos(middle + half * _NODES[i])
+        rho = ring + sine_cosine(middle + half * _NODES[i])[1]
         room = 1 / (rho * rho - h * h)
         pace = _WEIGHTS[i] * math.sqrt(room)
         azimuth += pace / rho
         slope += pace * room * rho
         length += pace * rho
-    return half * h * azimuth, half * slope, abs(half) * length, h
+    return azimuth, slope, length
 
 
 @compiled
 def find(p: Vector, s: Vector, ring: float) -> tuple[float, float, bool]:
     """Azimuths where the path lands and leaves, and whether there is such a path: the shorter of those found from two
-    guesses. Small holes need both: there a path may go far round the ring in contact. For r = 1."""
+    guesses, if the first does not give the shortest for certain. For r = 1."""
     nearest = _nearest_to_circle(p, s, ring)
     azimuth = math.atan2(nearest[1], nearest[0])
     u1, u2, length = from_guess(p, s, ring, azimuth, azimuth)
+    if length < np.inf and _shortest(p, s, ring, u1, u2):
+        return u1, u2, True
     first, second = _guess(p, s, ring)
     v1, v2, other = from_guess(p, s, ring, first, second)
     if other < length:
         u1, u2, length = v1, v2, other
     return u1, u2, length < np.inf
+
+
+@compiled
+def _shortest(p: Vector, s: Vector, ring: float, u1: float, u2: float) -> bool:
+    """Whether the path found at these azimuths is certainly the shortest.
+
+    It is taut if it presses on the ring all along its arc, and its lines are outside the ring. If it touches the inner half
+    only, it is also taut in the hole of a wall: the slab |z| < 1, with the inner half of the ring for an edge. The wall is flat
+    or a saddle, so the space beside it has no positive curvature, and one taut path between two points. And what passes
+    through the slab outside the ring is shortened by going along the slab. In small holes, paths may go far round the
+    ring, and then there can be several.
+    """
+    cos1, sin1, _, h1, _, _, _ = _landing(math.cos(u1), math.sin(u1), p, ring)
+    cos2, sin2, _, h2, _, _, _ = _landing(math.cos(u2), math.sin(u2), s, ring)
+    if not (cos1 <= 0 and cos2 <= 0 and _beside_wall(p, ring) and _beside_wall(s, ring)):
+        return False
+    bent = -1.0 if sin1 * sin2 < 0 else min(cos1, cos2)  # cosine of v where the ring is narrowest along the arc
+    rho, square = ring + bent, ((h1 - h2) / 2) ** 2
+    # the curvature of the arc, by Euler and Clairaut
+    presses = rho * rho * rho - square * rho + square * bent > 0
+    return presses and _free(p, _point(u1, cos1, sin1, ring), ring) and _free(s, _point(u2, cos2, sin2, ring), ring)
+
+
+@compiled
+def _beside_wall(x: Vector, ring: float) -> bool:
+    return abs(x[2]) >= 1 or x[0] * x[0] + x[1] * x[1] <= ring * ring
+
+
+@compiled
+def _free(x: Vector, touched: Vector, ring: float) -> bool:
+    """Whether a line is outside the ring but for its end, which touches it."""
+    return _from_circle(_nearest_to_circle(x, touched, ring), ring) > 1 - 1e-9
 
 
 @compiled
@@ -152,16 +227,17 @@ def arc(p: Vector, s: Vector, sizes: Vector, azimuths: np.ndarray, warm: bool) -
     if not found:
         u1, u2, found = find(p, s, ring)
     azimuths[0], azimuths[1] = u1, u2
-    v1, _, h1, _, _, _ = _landing(u1, p, ring)
-    v2, _, h2, _, _, _ = _landing(u2, s, ring)
-    _, _, length, _ = _run(v1, v2, (h1 - h2) / 2, ring)
-    return _point(u1, v1, sizes), _point(u2, v2, sizes), r * length, found
+    cos1, sin1, _, h1, _, _, _ = _landing(math.cos(u1), math.sin(u1), p, ring)
+    cos2, sin2, _, h2, _, _, _ = _landing(math.cos(u2), math.sin(u2), s, ring)
+    _, _, length, _ = _run(_angle(sin1, cos1), _angle(sin2, cos2), (h1 - h2) / 2, ring)
+    landed, left = _point(u1, cos1, sin1, ring), _point(u2, cos2, sin2, ring)
+    return scaled(r, landed), scaled(r, left), r * length, found
 
 
 @compiled
-def _point(u: float, v: float, sizes: Vector) -> Vector:
-    away = sizes[1] + sizes[0] * math.cos(v)
-    return away * math.cos(u), away * math.sin(u), sizes[0] * math.sin(v)
+def _point(u: float, cos_v: float, sin_v: float, ring: float) -> Vector:
+    rho = ring + cos_v
+    return rho * math.cos(u), rho * math.sin(u), sin_v
 
 
 @compiled
@@ -170,12 +246,13 @@ def from_guess(p: Vector, s: Vector, ring: float, u1: float, u2: float) -> tuple
     up = 1.0 if p[2] > 0 else -1.0
     length = np.inf
     for _ in range(_ITERATIONS):
-        v1, dv1, h1, dh1, line1, out1 = _landing(u1, p, ring)
-        v2, dv2, h2, dh2, line2, out2 = _landing(u2, s, ring)
+        cos1, sin1, dv1, h1, dh1, line1, out1 = _landing(math.cos(u1), math.sin(u1), p, ring)
+        cos2, sin2, dv2, h2, dh2, line2, out2 = _landing(math.cos(u2), math.sin(u2), s, ring)
+        v1, v2 = _angle(sin1, cos1), _angle(sin2, cos2)
         h2, dh2 = -h2, -dh2  # seen from Q
         azimuth, slope, arc, h = _run(v1, v2, (h1 + h2) / 2, ring)
         missed1, missed2 = h1 - h2, up * azimuth - (u2 - u1)
-        rho1, rho2 = ring + math.cos(v1), ring + math.cos(v2)
+        rho1, rho2 = ring + cos1, ring + cos2
         m00, m01 = dh1, -dh2
         m10 = up * (slope * dh1 / 2 - dv1 * h / (rho1 * math.sqrt(rho1 * rho1 - h * h))) + 1
         m11 = up * (slope * dh2 / 2 + dv2 * h / (rho2 * math.sqrt(rho2 * rho2 - h * h))) - 1
@@ -199,34 +276,34 @@ def from_guess(p: Vector, s: Vector, ring: float, u1: float, u2: float) -> tuple
 def _guess(p: Vector, s: Vector, ring: float) -> tuple[float, float]:
     """The shortest way over pairs of azimuths where lines from p and from s touch."""
     up = 1.0 if p[2] > 0 else -1.0
-    v = np.empty((2, _AZIMUTHS))
-    line = np.empty((2, _AZIMUTHS))
-    half = np.empty((2, _AZIMUTHS, 2))
-    step = 2 * math.pi / _AZIMUTHS
-    for i in range(_AZIMUTHS):
-        for end in range(2):
-            x = p if end == 0 else s
-            v[end, i], _, _, _, line[end, i], out = _landing(step * i, x, ring)
-            half[end, i, 0], half[end, i, 1] = math.cos(v[end, i] / 2), math.sin(v[end, i] / 2)
-            c, k = math.cos(step * i), math.sin(step * i)
-            aside, bent = c * x[1] - k * x[0], math.cos(v[end, i])
-            lateral = out * out - 1
-            if (
-                out < 1 or not lateral + bent / (ring + bent) * aside * aside > 0
-            ):  # inside, or the line is within the tube
-                line[end, i] = np.inf
+    v, line = room(2, _AZIMUTHS), room(2, _AZIMUTHS)
+    half_cosine, half_sine = room(2, _AZIMUTHS), room(2, _AZIMUTHS)
+    shortest = np.inf  # line from s
+    for end in range(2):
+        x = p if end == 0 else s
+        for i in range(_AZIMUTHS):
+            c, k = _COSINES[i], _SINES[i]
+            cosine, sine, _, _, _, length, out = _landing(c, k, x, ring)
+            half_cosine[end, i] = (-1.0 if sine < 0 else 1.0) * root((1 + cosine) / 2)
+            half_sine[end, i] = root((1 - cosine) / 2)
+            v[end, i] = about_turned(sine, cosine)
+            aside = c * x[1] - k * x[0]
+            free = out >= 1 and out * out - 1 + cosine / (ring + cosine) * aside * aside > 0
+            line[end, i] = length if free else np.inf  # inside, or the line is within the tube
+    for j in range(_AZIMUTHS):
+        shortest = min(shortest, line[1, j])
     best, first, second = np.inf, 0.0, 0.0
     for i in range(_AZIMUTHS):
-        if line[0, i] == np.inf:
+        if not line[0, i] + shortest < best:
             continue
         for j in range(_AZIMUTHS):
-            if line[1, j] == np.inf:
+            if not line[0, i] + line[1, j] < best:
                 continue
             steps = (j - i + _AZIMUTHS // 2) % _AZIMUTHS - _AZIMUTHS // 2
             dv = up * (v[1, j] - v[0, i])
-            between = half[0, i, 0] * half[1, j, 0] - half[0, i, 1] * half[1, j, 1]  # the cosine of the mean
-            across = (ring + between) * steps * step
+            between = half_cosine[0, i] * half_cosine[1, j] - half_sine[0, i] * half_sine[1, j]  # cosine of the mean
+            across = (ring + between) * steps * _STEP
             total = line[0, i] + line[1, j] + math.sqrt(dv * dv + across * across) + 10 * max(0.0, -dv)
             if total < best:
-                best, first, second = total, step * i, step * (i + steps)
+                best, first, second = total, _STEP * i, _STEP * (i + steps)
     return first, second
