@@ -82,13 +82,17 @@ def measure_here(name: str, seconds: float) -> GradientCost:
     begun = time.perf_counter()
     (_, slope) = jax.block_until_ready(gradient(excitation))
     compiling = time.perf_counter() - begun
-    times = [timed(lambda f=f: jax.block_until_ready(f(excitation)), 1, seconds) for f in (rollout, gradient)]
+    alone, with_gradient = (
+        timed(lambda f=f: jax.block_until_ready(f(excitation)), 1, seconds) for f in (rollout, gradient)
+    )
     along = jnp.asarray(random.normal(size=shape))
     h = 1e-3
     ends = [rollout(excitation + x * h * along)[0] for x in (1, -1, 2, -2)]
     difference = (8 * (ends[0] - ends[1]) - (ends[2] - ends[3])) / (12 * h)
     error = float(abs(jnp.vdot(slope, along) - difference) / abs(difference))
-    return GradientCost(name, int(np.prod(shape)), int(steps), *times, compiling, before, peak_memory(), error)
+    return GradientCost(
+        name, int(np.prod(shape)), int(steps), alone, with_gradient, compiling, before, peak_memory(), error
+    )
 
 
 def gradient_cost(name: str, seconds: float) -> GradientCost:

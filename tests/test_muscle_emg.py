@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 import jax
 import jax.numpy as jnp
 import numpy as np
@@ -173,7 +175,7 @@ def test_unusable_filters_are_refused():
 
 def test_a_filter_that_overshoots_gives_an_excitation_all_the_same():
     e = np.repeat([0.0, 1.0, 0.0], 50)
-    linear = lfilter([1.5 * 1.2], [1, 0.7, 0.1], e)
+    linear = np.asarray(lfilter([1.5 * 1.2], [1, 0.7, 0.1], e))
     assert linear.max() > 1.1
     assert linear.min() < -0.1
     u = emg_to_excitation(e, 0.001, 0.0, 0.5, 0.2)
@@ -241,6 +243,6 @@ def test_what_first_order_activation_refuses(change: dict, message: str):
     ],
 )
 def test_what_has_no_tension(change: dict, message: str):
-    good = {"activation": 0.5, "norm_length": 1.0, "norm_velocity": 0.0, "max_isometric_force": 100.0}
+    good: dict[str, Any] = {"activation": 0.5, "norm_length": 1.0, "norm_velocity": 0.0, "max_isometric_force": 100.0}
     with pytest.raises(ModelError, match=f"stroeve_tension: {message}"):
         stroeve_tension(**(good | change))
