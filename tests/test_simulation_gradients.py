@@ -125,7 +125,8 @@ def pendulum() -> tuple[mg.Model, Parameters]:
     )
 
 
-STEPS: dict[str, float] = dict.fromkeys(("u", "mass", "torque", "excitation"), 1e-3) | dict.fromkeys(
+STEPS: dict[str, float] = {}
+STEPS |= dict.fromkeys(("u", "mass", "torque", "excitation"), 1e-3) | dict.fromkeys(
     ("q", "activation", "optimal"), 1e-4
 )
 STEPS |= dict.fromkeys(("fiber_length", "slack"), 1e-5)  # tendons are stiff
