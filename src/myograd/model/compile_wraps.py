@@ -99,7 +99,7 @@ def compile_wraps(
         slots=np.array(by_muscle, int),
         first_pair=np.concatenate([[0], np.cumsum([len(pairs) for pairs in where])]).astype(int),
         allowed=np.array([pair for pairs in where for pair in pairs], int),
-        shared=np.flatnonzero([np.sum(owners == m) > 1 for m in owners]),
+        shared=np.flatnonzero([sum(bool(set(one) & set(other)) for other in where) > 1 for one in where]),
     )
 
 

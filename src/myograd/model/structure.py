@@ -128,7 +128,7 @@ class Wraps(Hashed):
     slots: np.ndarray  # [k] muscle by muscle, in the file's order
     first_pair: np.ndarray  # [k + 1] where each slot's pairs begin in `allowed`
     allowed: np.ndarray  # pairs between which the file lets a slot be touched
-    shared: np.ndarray  # slots of muscles with several
+    shared: np.ndarray  # slots that may be touched between the same two points as another
 
 
 @dataclass(eq=False, frozen=True, repr=False)

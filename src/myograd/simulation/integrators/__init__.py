@@ -12,10 +12,10 @@ import optimistix as optx
 from ...errors import ModelError, nearest
 from .adams import Adams
 from .hht import HHT
-from .projected import Projected
 from .rk4 import RK4
 from .sdirk2 import SDIRK2
 from .semi_implicit_euler import SemiImplicitEuler
+from .wrapped import Projected, Recomputed
 
 SOLVERS: dict[str, type[diffrax.AbstractSolver]] = {
     "adams": Adams,
@@ -68,7 +68,7 @@ class Method(eqx.Module):
         if self.step is not None and isinstance(solver, diffrax.AbstractImplicitSolver):
             newton = optx.Newton(rtol=SOLVED_TO, atol=SOLVED_TO)
             solver = replace(solver, root_finder=newton)  # type: ignore[type-var]
-        return Projected(solver) if loops and self.integrator != "hht" else solver  # HHT closes them itself
+        return Projected(solver) if loops and self.integrator != "hht" else Recomputed(solver)  # HHT closes them itself
 
     @property
     def controller(self) -> diffrax.AbstractStepSizeController:

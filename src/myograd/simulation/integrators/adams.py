@@ -108,7 +108,8 @@ class Adams(diffrax.AbstractAdaptiveSolver[Past]):
 
         def evaluated(point: tuple[Array, Array], _: None) -> Any:
             t, y = point
-            rates, stiffness = args.rates_and_stiffness(t, unravel(y))
+            # Backwards in time, evaluating again is cheaper than keeping hundreds of intermediate results of each.
+            rates, stiffness = eqx.filter_checkpoint(args.rates_and_stiffness)(t, unravel(y))
             rate = ravel_pytree(rates)[0]
             D = jnp.zeros_like(rate).at[len(rate) - len(stiffness) :].set(jnp.minimum(stiffness, 0.0))
             return (t1, predicted(rate, D)[0]), (rate, D)

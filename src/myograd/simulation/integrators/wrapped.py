@@ -1,14 +1,18 @@
-"""Any integrator, with loops closed again after each of its steps."""
+"""Any integrator, with steps that are worked out again where derivatives go backwards, and with loops closed after each."""
 
 from __future__ import annotations
 
 from typing import Any
 
 import diffrax
+import equinox as eqx
 
 
-class Projected(diffrax.AbstractWrappedSolver):
-    """`solver`, followed by `args.projected(t, y)`. What it moves y by is part of a step's error, and as small."""
+class Recomputed(diffrax.AbstractWrappedSolver):
+    """`solver`; of each step, only its start is kept for derivatives backwards in time.
+
+    A step has thousands of intermediate results: to compute them again takes less time than to store them.
+    """
 
     solver: diffrax.AbstractSolver
 
@@ -42,5 +46,12 @@ class Projected(diffrax.AbstractWrappedSolver):
         return self.solver.func(terms, t0, y0, args)
 
     def step(self, terms: Any, t0: Any, t1: Any, y0: Any, args: Any, solver_state: Any, made_jump: Any) -> Any:
-        y1, error, dense, solver_state, result = self.solver.step(terms, t0, t1, y0, args, solver_state, made_jump)
+        return eqx.filter_checkpoint(self.solver.step)(terms, t0, t1, y0, args, solver_state, made_jump)
+
+
+class Projected(Recomputed):
+    """Followed by `args.projected(t, y)`. What it moves y by is part of a step's error, and as small."""
+
+    def step(self, terms: Any, t0: Any, t1: Any, y0: Any, args: Any, solver_state: Any, made_jump: Any) -> Any:
+        y1, error, dense, solver_state, result = super().step(terms, t0, t1, y0, args, solver_state, made_jump)
         return args.projected(t1, y1), error, dense, solver_state, result
