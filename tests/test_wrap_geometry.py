@@ -16,8 +16,8 @@ from scipy.optimize import minimize
 
 from myograd.geometry.wrap import SURFACES as FUNCTIONS
 from myograd.model.structure import Wraps
+from myograd.muscle.chains import searched
 from myograd.muscle.scene import Scene
-from myograd.muscle.search import search
 
 QUADRANTS = {"all": (0, 0), "x": (0, 1), "-x": (0, -1), "y": (1, 1), "-y": (1, -1), "z": (2, 1), "-z": (2, -1)}
 
@@ -78,16 +78,16 @@ def path(name: str, p: Any, s: Any, sizes: Any = None, quadrant: tuple[Any, Any]
     n = p.shape[1]
     sizes = lanes(SHAPES[name].sizes if sizes is None else sizes, n)
     axis, sign = (np.broadcast_to(x, n) for x in quadrant)
-    found, order = search(segments(SHAPES[name].kind, axis, sign), jax.lax.stop_gradient(scene(p, s, sizes)))
-    engaged = order[0] > 0
-    arc = FUNCTIONS[SHAPES[name].kind].arc(p, s, sizes, jnp.asarray(axis), jnp.asarray(sign), found[7:], engaged)
+    at, _ = searched(segments(SHAPES[name].kind, axis, sign), jax.lax.stop_gradient(scene(p, s, sizes)))
+    engaged = at.order.engaged
+    arc = FUNCTIONS[SHAPES[name].kind].arc(p, s, sizes, jnp.asarray(axis), jnp.asarray(sign), at.root, engaged)
 
     def distance(a: Any, b: Any) -> Any:
         square = jnp.sum((a - b) ** 2, axis=0)
         return jnp.where(square > 0, jnp.sqrt(jnp.where(square > 0, square, 1.0)), 0.0)
 
     length = jnp.where(engaged, distance(p, arc.P) + arc.length + distance(arc.Q, s), distance(p, s))
-    return Path(engaged, arc.P, arc.Q, arc.length, order[5] > 0, length)
+    return Path(engaged, arc.P, arc.Q, arc.length, at.order.converged, length)
 
 
 def segments(kind: str, axis: np.ndarray, sign: np.ndarray) -> Wraps:

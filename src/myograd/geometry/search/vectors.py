@@ -22,7 +22,8 @@ OPTIONS: dict[str, Any] = {
 }
 # Without Numba's memory (`_nrt`) nothing counts references to arrays, which took a seventh of the time. Such functions
 # return no arrays, and make none but by `room`.
-compiled = njit(**OPTIONS, _nrt=False)
+_BARE: dict[str, Any] = OPTIONS | {"_nrt": False}
+compiled = njit(**_BARE)
 _S = tuple((-1) ** n / math.factorial(2 * n + 1) for n in range(1, 7))
 _C = tuple((-1) ** n / math.factorial(2 * n + 2) for n in range(1, 7))
 _A = (
