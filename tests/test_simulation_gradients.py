@@ -40,8 +40,10 @@ def step_of(integrator: str) -> float:
 Parameters = dict[str, jax.Array]
 
 
-def check(function: Callable[[Parameters, bool], jax.Array], at: Parameters, steps: dict[str, float]) -> None:
-    """`function(parameters, forward)` must have the same derivatives in both modes, and the same as differences of `steps` have.
+def check(
+    function: Callable[[Parameters, bool], jax.Array], at: Parameters, steps: dict[str, float], same: float = 1e-9
+) -> None:
+    """`function(parameters, forward)` must have the `same` derivatives in both modes, and the same as differences of `steps` have.
 
     Along one random direction of every parameter, as large as the parameter itself.
     """
@@ -60,7 +62,7 @@ def check(function: Callable[[Parameters, bool], jax.Array], at: Parameters, ste
         backwards = float(jnp.vdot(gradient[name], along[name]))
         assert abs(difference) > 1e-4, f"{name}: does not matter, so nothing is tested"
         assert backwards == pytest.approx(difference, rel=BAR), name
-        assert float(forward(at, along)) == pytest.approx(backwards, rel=1e-9), name
+        assert float(forward(at, along)) == pytest.approx(backwards, rel=same), name
 
 
 # A small system ----------------------------------------------------------------------------------------------
@@ -84,14 +86,14 @@ class Pulled(System):
         return self.mass * a - self.force(t, y)
 
 
-def check_pulled(method: Method, h: float) -> None:
+def check_pulled(method: Method, h: float, same: float = 1e-9) -> None:
     def end(p: Parameters, forward: bool) -> jax.Array:
         system = Pulled(p["mass"], p["torque"], p["excitation"])
         y = rollout(system, Phase(p["q"], p["u"], p["z"]), TIMES, method, forward=forward).y
         return jnp.sum(jnp.sin(y.q) + 0.3 * y.u + y.z)
 
     numbers = dict(mass=1.3, torque=[0.4], excitation=[0.2, 0.9, 0.4], q=[0.5], u=[0.7], z=[0.1])
-    check(end, {name: jnp.array(x) for name, x in numbers.items()}, dict.fromkeys(numbers, h))
+    check(end, {name: jnp.array(x) for name, x in numbers.items()}, dict.fromkeys(numbers, h), same)
 
 
 @pytest.mark.parametrize("integrator", SOLVERS)
@@ -101,8 +103,8 @@ def test_through_every_integrator(integrator: str):
 
 @pytest.mark.parametrize("integrator", ["adams", pytest.param("kvaerno5", marks=pytest.mark.slow)])
 def test_where_steps_are_chosen(integrator: str):
-    """The choice itself is not differentiated: the more accurate the motion, the less it matters."""
-    check_pulled(Method(integrator, accuracy=1e-11), 1e-2)
+    """The choice depends on rounding, so both modes may go by other steps: they must agree as well as the motion allows."""
+    check_pulled(Method(integrator, accuracy=1e-11), 1e-2, same=BAR)
 
 
 # Models ------------------------------------------------------------------------------------------------------
@@ -112,6 +114,9 @@ def test_where_steps_are_chosen(integrator: str):
 def pendulum() -> tuple[mg.Model, Parameters]:
     model = mg.load_model(model_path("double_pendulum"))
     start = mg.initial_state(model, q=[0.4, 0.5], u=[0.3, -0.2], activation=0.2)
+    # In equilibrium fibres stand still, where the second derivative of the force-velocity curve has a corner: differences
+    # converge slowly there.
+    start = eqx.tree_at(lambda s: s.fiber_length, start, 1.001 * start.fiber_length)
     return model, dict(
         q=start.q,
         u=start.u,

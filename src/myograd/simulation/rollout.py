@@ -55,7 +55,7 @@ def rollout(
     adjoint = diffrax.ForwardMode() if forward else diffrax.RecursiveCheckpointAdjoint(checkpoints=CHECKPOINTS)
     solution = diffrax.diffeqsolve(
         diffrax.ODETerm(_rates),
-        method.solver(loops=system.closure(times[0], y0.q).size > 0),
+        method.solver(system.closure(times[0], y0.q).size > 0, forward),
         times[0],
         times[-1],
         FIRST_STEP if method.step is None else method.step,

@@ -62,12 +62,14 @@ class Method(eqx.Module):
         if not -1 / 3 <= self.alpha <= 0:
             raise ModelError(f"alpha of hht is between -1/3 (most damping) and 0 (none), not {self.alpha}")
 
-    def solver(self, loops: bool) -> diffrax.AbstractSolver:
-        """`loops`: whether there are loops to be kept closed."""
+    def solver(self, loops: bool, forward: bool) -> diffrax.AbstractSolver:
+        """`loops`: whether there are loops to be kept closed; `forward`: whether derivatives are taken forwards."""
         solver = HHT(alpha=self.alpha) if self.integrator == "hht" else SOLVERS[self.integrator]()
         if self.step is not None and isinstance(solver, diffrax.AbstractImplicitSolver):
             newton = optx.Newton(rtol=SOLVED_TO, atol=SOLVED_TO)
             solver = replace(solver, root_finder=newton)  # type: ignore[type-var]
+        if forward and isinstance(solver, diffrax.AbstractRungeKutta):
+            solver = replace(solver, scan_kind="lax")  # diffrax does so itself, but not within a wrapped solver
         return Projected(solver) if loops and self.integrator != "hht" else Recomputed(solver)  # HHT closes them itself
 
     @property

@@ -30,6 +30,11 @@ class Recomputed(diffrax.AbstractWrappedSolver):
         return self.solver.root_finder  # type: ignore[attr-defined]
 
     @property
+    def scan_kind(self) -> Any:
+        """Where diffrax looks for it in a Runge-Kutta method."""
+        return self.solver.scan_kind  # type: ignore[attr-defined]
+
+    @property
     def root_find_max_steps(self) -> Any:
         return self.solver.root_find_max_steps  # type: ignore[attr-defined]
 
