@@ -1,0 +1,144 @@
+"""Ten inertial parameters of a body, as numbers that may take any value; and the motion's needs as a linear function of them.
+
+phi = m, m c (3), I (xx yy zz xy xz yz) about the body's origin, in its axes. Generalised forces and the mass matrix are linear in
+phi; masses and mass centres are not independent of what a body's matter can be. Its second moment about the mass centre, per
+mass, is `E E^T` with E upper triangular; with positive diagonal it is that of some distribution of matter, and every body has one
+(log-Cholesky parameters: Rucker and Wensing, 2022). So the free numbers of a body are
+
+    log m,   c (3),   log E_11, log E_22, log E_33,   E_12, E_13, E_23
+
+with lengths in units of the body's size. Any values of these make a body.
+"""
+
+from __future__ import annotations
+
+import jax
+import jax.numpy as jnp
+import numpy as np
+from jaxtyping import Array, Float
+
+from ..dynamics.inertia import apply_inertia
+from ..dynamics.kinematics import accelerations, motion, pose
+from ..errors import ModelError
+from ..geometry.spatial import force_cross
+from ..model.model import Model
+
+NAMES = ("mass", "com_x", "com_y", "com_z", "Ixx", "Iyy", "Izz", "Ixy", "Ixz", "Iyz")
+"""Mass, mass centre and central inertia: what files state and results are reported in."""
+_PAIRS = ((0, 0), (1, 1), (2, 2), (0, 1), (0, 2), (1, 2))
+_UPPER = ((0, 1), (0, 2), (1, 2))
+THINNEST = 1e-3  # radius of gyration about the thinnest axis, relative to the thickest, of a body that is made valid
+
+
+# The ten numbers ---------------------------------------------------------------------------------------------
+
+
+def _symmetric(six: Float[Array, "6"]) -> Float[Array, "3 3"]:
+    xx, yy, zz, xy, xz, yz = six
+    return jnp.stack([jnp.stack([xx, xy, xz]), jnp.stack([xy, yy, yz]), jnp.stack([xz, yz, zz])])
+
+
+def _six(matrix: Float[Array, "3 3"]) -> Float[Array, "6"]:
+    return jnp.stack([matrix[a, b] for a, b in _PAIRS])
+
+
+def moments(stated: Float[Array, "10"]) -> Float[Array, "10"]:
+    """phi of `NAMES`."""
+    m, c = stated[0], stated[1:4]
+    return jnp.concatenate([m[None], m * c, stated[4:] + m * _six(jnp.dot(c, c) * jnp.eye(3) - jnp.outer(c, c))])
+
+
+def stated(free: Float[Array, "10"], size: Float[Array, ""] | float) -> Float[Array, "10"]:
+    """`NAMES` of the free numbers."""
+    m, c = jnp.exp(free[0]), size * free[1:4]
+    E = size * jnp.diag(jnp.exp(free[4:7]))
+    for k, (a, b) in enumerate(_UPPER):
+        E = E.at[a, b].set(size * free[7 + k])
+    spread = E @ E.T
+    return jnp.concatenate([m[None], c, m * _six(jnp.trace(spread) * jnp.eye(3) - spread)])
+
+
+def size_of(stated: np.ndarray) -> float:
+    """Distance from the origin at which the body's mass is, in the mean."""
+    return float(np.sqrt(np.trace(_spread(stated)) + np.sum(stated[1:4] ** 2)))
+
+
+def _spread(stated: np.ndarray) -> np.ndarray:
+    """Second moment about the mass centre, per mass [m^2]."""
+    inertia = np.asarray(_symmetric(jnp.asarray(stated[4:])))
+    return (np.trace(inertia) / 2 * np.eye(3) - inertia) / stated[0]
+
+
+def valid(stated: np.ndarray) -> np.ndarray:
+    """`NAMES` of the nearest body that can exist: the same if it can."""
+    values, axes = np.linalg.eigh(_spread(stated))
+    if not stated[0] > 0 or not values[-1] > 0:
+        raise ModelError(
+            f"a body to be identified needs mass and inertia to start from; it has {stated[0]:g} kg and {stated[4:7]} kg m^2"
+        )
+    least = THINNEST**2 * values[-1]
+    if values[0] >= least:
+        return np.asarray(stated, float)
+    spread = axes @ np.diag(np.maximum(values, least)) @ axes.T
+    inertia = stated[0] * (np.trace(spread) * np.eye(3) - spread)
+    return np.concatenate([stated[:4], [inertia[a, b] for a, b in _PAIRS]])
+
+
+def free_of(stated: np.ndarray, size: float) -> np.ndarray:
+    """The free numbers of a body (made valid if it is not)."""
+    stated = valid(stated)
+    spread = _spread(stated)
+    E = np.linalg.cholesky(spread[::-1, ::-1])[::-1, ::-1]  # upper triangular, E E^T = spread
+    above = [E[a, b] / size for a, b in _UPPER]
+    return np.array([np.log(stated[0]), *(stated[1:4] / size), *np.log(np.diag(E) / size), *above])
+
+
+def stated_bodies(model: Model, bodies: tuple[str, ...]) -> np.ndarray:
+    """[bodies, 10] `NAMES` of the model's own values."""
+    which = [model.body_names.index(name) for name in bodies]
+    values = model.bodies
+    rows = np.concatenate([np.asarray(values.mass)[None], np.asarray(values.mass_center), np.asarray(values.inertia)])
+    return rows[:, which].T
+
+
+# What the motion needs ---------------------------------------------------------------------------------------
+
+
+def _in_ground(phi: Float[Array, "10"], R: Float[Array, "3 3"], p: Float[Array, "3"]) -> Float[Array, "10"]:
+    """Mass, first and second moments about the ground's origin, in its axes; linear in phi."""
+    m, h, inertia = phi[0], R @ phi[1:4], R @ _symmetric(phi[4:]) @ R.T
+    shift = 2 * jnp.dot(p, h) * jnp.eye(3) - jnp.outer(p, h) - jnp.outer(h, p)
+    shift = shift + m * (jnp.dot(p, p) * jnp.eye(3) - jnp.outer(p, p))
+    return jnp.concatenate([m[None], h + m * p, _six(inertia + shift)])
+
+
+def regressors(
+    model: Model,
+    q: Float[Array, " c"],
+    u: Float[Array, " c"],
+    udot: Float[Array, " c"],
+    C: Float[Array, "c n"],
+    bodies: tuple[str, ...],
+) -> tuple[Float[Array, "n bodies 10"], Float[Array, "n n bodies 10"]]:
+    """`C^T (M udot + b)` and `C^T M C` of the given bodies, per unit of each of their phi."""
+    at = pose(model, q)
+    moving = motion(model, q, u, at)
+    lifted = accelerations(model, at, moving, udot) - jnp.concatenate([jnp.zeros(3), model.gravity])[:, None]
+    needs, masses = [], []
+    for name in bodies:
+        body = model.body_names.index(name)
+        need, mass = 0.0, 0.0
+        for link in np.flatnonzero(model.tree.link_body == body):
+            J = (at.screws * model.tree.speed_links[:, link]) @ C  # [6, n]
+            A, V = lifted[:, link, None], moving.velocity[:, link, None]
+
+            def of(phi: Array, J: Array = J, A: Array = A, V: Array = V, link: int = int(link)) -> tuple[Array, Array]:
+                inertia = _in_ground(phi, at.rotation[:, :, link], at.origin[:, link])[:, None]
+                wrench = apply_inertia(inertia, A) + force_cross(V, apply_inertia(inertia, V))
+                return J.T @ wrench[:, 0], J.T @ apply_inertia(jnp.broadcast_to(inertia, (10, J.shape[1])), J)
+
+            per_need, per_mass = jax.vmap(of, out_axes=-1)(model.tree.link_share[link] * jnp.eye(10))
+            need, mass = need + per_need, mass + per_mass
+        needs.append(need)
+        masses.append(mass)
+    return jnp.stack(needs, axis=1), jnp.stack(masses, axis=2)
