@@ -1,13 +1,13 @@
-"""Ten inertial parameters of a body, as numbers that may take any value; and the motion's needs as a linear function of them.
+"""Ten inertial parameters of a body: when they are those of some matter; and the motion's needs as a linear function of them.
 
 phi = m, m c (3), I (xx yy zz xy xz yz) about the body's origin, in its axes. Generalised forces and the mass matrix are linear in
-phi; masses and mass centres are not independent of what a body's matter can be. Its second moment about the mass centre, per
-mass, is `E E^T` with E upper triangular; with positive diagonal it is that of some distribution of matter, and every body has one
-(log-Cholesky parameters: Rucker and Wensing, 2022). So the free numbers of a body are
+phi. A body made of matter has a positive definite pseudo-inertia (Wensing, Kim, Slotine, 2018)
 
-    log m,   c (3),   log E_11, log E_22, log E_33,   E_12, E_13, E_23
+    P = [[second moment, m c], [m c^T, m]],     second moment = tr(I)/2 - I,
 
-with lengths in units of the body's size. Any values of these make a body.
+and every positive definite P is some body's. The free numbers of a body are the ten of the symmetric Z in `P = S Z S^T`, with
+S S^T the pseudo-inertia of the body that the fit starts from: linear in phi, free of units, the identity at the start, and the
+body is valid where Z is positive definite. A prior that is infinite elsewhere keeps it so (`divergence`).
 """
 
 from __future__ import annotations
@@ -26,8 +26,8 @@ from ..model.model import Model
 NAMES = ("mass", "com_x", "com_y", "com_z", "Ixx", "Iyy", "Izz", "Ixy", "Ixz", "Iyz")
 """Mass, mass centre and central inertia: what files state and results are reported in."""
 _PAIRS = ((0, 0), (1, 1), (2, 2), (0, 1), (0, 2), (1, 2))
-_UPPER = ((0, 1), (0, 2), (1, 2))
-THINNEST = 1e-3  # radius of gyration about the thinnest axis, relative to the thickest, of a body that is made valid
+_ABOVE = np.triu_indices(4, 1)
+THINNEST = 0.05  # radius of gyration about the thinnest axis, relative to the thickest, of a body that is made valid
 
 
 # The ten numbers ---------------------------------------------------------------------------------------------
@@ -48,19 +48,54 @@ def moments(stated: Float[Array, "10"]) -> Float[Array, "10"]:
     return jnp.concatenate([m[None], m * c, stated[4:] + m * _six(jnp.dot(c, c) * jnp.eye(3) - jnp.outer(c, c))])
 
 
-def stated(free: Float[Array, "10"], size: Float[Array, ""] | float) -> Float[Array, "10"]:
-    """`NAMES` of the free numbers."""
-    m, c = jnp.exp(free[0]), size * free[1:4]
-    E = size * jnp.diag(jnp.exp(free[4:7]))
-    for k, (a, b) in enumerate(_UPPER):
-        E = E.at[a, b].set(size * free[7 + k])
-    spread = E @ E.T
-    return jnp.concatenate([m[None], c, m * _six(jnp.trace(spread) * jnp.eye(3) - spread)])
+def stated(phi: Float[Array, "10"]) -> Float[Array, "10"]:
+    """`NAMES` of phi."""
+    m, c = phi[0], phi[1:4] / phi[0]
+    return jnp.concatenate([m[None], c, phi[4:] - m * _six(jnp.dot(c, c) * jnp.eye(3) - jnp.outer(c, c))])
 
 
-def size_of(stated: np.ndarray) -> float:
-    """Distance from the origin at which the body's mass is, in the mean."""
-    return float(np.sqrt(np.trace(_spread(stated)) + np.sum(stated[1:4] ** 2)))
+def pseudo_inertia(phi: Float[Array, "10"]) -> Float[Array, "4 4"]:
+    inertia = _symmetric(phi[4:])
+    second = jnp.trace(inertia) / 2 * jnp.eye(3) - inertia
+    return jnp.concatenate([jnp.concatenate([second, phi[1:4, None]], axis=1), jnp.append(phi[1:4], phi[0])[None]])
+
+
+def free_matrix(z: np.ndarray) -> np.ndarray:
+    """Z of ten free numbers: the diagonal, then what is above it times the square root of 2."""
+    Z = np.diag(z[:4])
+    Z[_ABOVE] = Z.T[_ABOVE] = z[4:] / np.sqrt(2)
+    return Z
+
+
+def body_map(start: np.ndarray) -> np.ndarray:
+    """[10, 10] phi per free numbers, for a body that starts from `start` (`NAMES`)."""
+    S = np.linalg.cholesky(np.asarray(pseudo_inertia(moments(jnp.asarray(start)))))
+    columns = []
+    for unit in np.eye(10):
+        P = S @ free_matrix(unit) @ S.T
+        inertia = np.trace(P[:3, :3]) * np.eye(3) - P[:3, :3]
+        columns.append([P[3, 3], *P[:3, 3], *(inertia[a, b] for a, b in _PAIRS)])
+    return np.array(columns).T
+
+
+def _numbers(Z: np.ndarray) -> np.ndarray:
+    """The inverse of `free_matrix`."""
+    return np.concatenate([np.diag(Z), np.sqrt(2) * Z[_ABOVE]])
+
+
+def divergence(z: np.ndarray) -> float:
+    """How far a body is from where it started: tr Z - log det Z - 4, twice. Like |Z - 1|^2 nearby; infinite for bodies that cannot
+    exist (entropic divergence: Lee, Wensing, Park, 2020)."""
+    values = np.linalg.eigvalsh(free_matrix(z))
+    return float(2 * np.sum(values - np.log(values) - 1)) if values[0] > 0 else np.inf
+
+
+def divergence_rows(z: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+    """b and A with `divergence(z + s) = |A s + b|^2` to second order in s, up to a constant."""
+    values, axes = np.linalg.eigh(free_matrix(z))
+    root = axes @ np.diag(values**-0.5) @ axes.T
+    A = np.array([_numbers(root @ free_matrix(unit) @ root) for unit in np.eye(10)]).T
+    return _numbers(free_matrix(z) - np.eye(4)), A
 
 
 def _spread(stated: np.ndarray) -> np.ndarray:
@@ -82,15 +117,6 @@ def valid(stated: np.ndarray) -> np.ndarray:
     spread = axes @ np.diag(np.maximum(values, least)) @ axes.T
     inertia = stated[0] * (np.trace(spread) * np.eye(3) - spread)
     return np.concatenate([stated[:4], [inertia[a, b] for a, b in _PAIRS]])
-
-
-def free_of(stated: np.ndarray, size: float) -> np.ndarray:
-    """The free numbers of a body (made valid if it is not)."""
-    stated = valid(stated)
-    spread = _spread(stated)
-    E = np.linalg.cholesky(spread[::-1, ::-1])[::-1, ::-1]  # upper triangular, E E^T = spread
-    above = [E[a, b] / size for a, b in _UPPER]
-    return np.array([np.log(stated[0]), *(stated[1:4] / size), *np.log(np.diag(E) / size), *above])
 
 
 def stated_bodies(model: Model, bodies: tuple[str, ...]) -> np.ndarray:

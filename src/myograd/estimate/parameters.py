@@ -37,7 +37,7 @@ LIMITS: dict[str, tuple[float, float]] = {
     "max_contraction_velocity": (0.2, 5.0),
     "tendon_slack_length": (0.5, 2.0),
     "emg_gain": (0.2, 5.0),
-    "pennation_angle": (0.0, 1.2),  # rad
+    "pennation_angle": (0.0, 0.8),  # rad
     "activation_time": (0.002, 0.06),  # s
     "deactivation_time": (0.008, 0.25),
     "delay": (0.0, 0.15),
@@ -69,8 +69,8 @@ class Parameters:
     """[6, m] bool"""
     free_common: np.ndarray
     """[5] bool"""
-    sizes: np.ndarray
-    """[b] m, units of the bodies' lengths"""
+    maps: np.ndarray
+    """[b, 10, 10] moments of each body per its free numbers (`inertia.body_map`)"""
     stated_bodies: np.ndarray
     """[b, 10] `inertia.NAMES`"""
     stated_muscle: np.ndarray
@@ -116,35 +116,34 @@ class Parameters:
         """From physical numbers (order of `names`): what is beyond a limit is brought just inside it."""
         count = self.of_bodies
         bodies = [
-            inertia.free_of(row, size)
-            for row, size in zip(physical[:count].reshape(-1, 10), self.sizes, strict=True)
+            np.linalg.solve(per, np.asarray(inertia.moments(jnp.asarray(inertia.valid(row)))))
+            for row, per in zip(physical[:count].reshape(-1, 10), self.maps, strict=True)
         ]
         share = np.clip((physical[count:] - self.low) / (self.high - self.low), 1e-4, 1 - 1e-4)
         return np.concatenate([*bodies, special.logit(share)])
 
     def physical(self, z: Float[Array, " z"]) -> Float[Array, " z"]:
         """Masses, mass centres, inertias, and numbers of muscles and activation, in the order of `names`."""
-        return jnp.concatenate([self._stated(z).ravel(), self._scalars(z)])
+        bodies = jax.vmap(inertia.stated)(self.moments(z).reshape(-1, 10)) if self.bodies else jnp.zeros(0)
+        return jnp.concatenate([bodies.ravel(), self._scalars(z)])
 
     def unknowns(self, z: Float[Array, " z"]) -> Unknowns:
         scalars = self._scalars(z)
         count = int(self.free_muscle.sum())
-        moments = jax.vmap(inertia.moments)(self._stated(z)).ravel() if self.bodies else jnp.zeros(0)
         muscle = jnp.asarray(self.stated_muscle).at[np.nonzero(self.free_muscle)].set(scalars[:count])
         common = jnp.asarray(self.stated_common).at[np.flatnonzero(self.free_common)].set(scalars[count:])
-        return Unknowns(moments, muscle, common)
+        return Unknowns(self.moments(z), muscle, common)
 
-    def _stated(self, z: Float[Array, " z"]) -> Float[Array, "b 10"]:
-        if not self.bodies:
-            return jnp.zeros((0, 10))
-        return jax.vmap(inertia.stated)(z[: self.of_bodies].reshape(-1, 10), jnp.asarray(self.sizes))
+    def moments(self, z: Float[Array, " z"]) -> Float[Array, " 10b"]:
+        """`inertia.moments` of the bodies."""
+        return jnp.einsum("bmf,bf->bm", self.maps, z[: self.of_bodies].reshape(-1, 10)).ravel()
 
     def _scalars(self, z: Float[Array, " z"]) -> Float[Array, " s"]:
         return self.low + (self.high - self.low) * jax.nn.sigmoid(z[self.of_bodies :])
 
     def scales(self) -> np.ndarray:
-        """What counts as a change of one: of lengths of bodies their size, of masses and inertias and all other numbers
-        themselves; as numbers of the vector z, at the start."""
+        """What counts as a change of one in the vector, at the start: of bodies the whole pseudo-inertia, of other numbers
+        themselves."""
         physical = self.physical_start()[self.of_bodies :]
         share = np.clip((physical - self.low) / (self.high - self.low), 1e-3, 1 - 1e-3)
         slope = (self.high - self.low) * share * (1 - share)
@@ -200,7 +199,7 @@ def parameters(
         tuple(muscles),
         free,
         free_common,
-        np.array([inertia.size_of(row) for row in own]),
+        np.array([inertia.body_map(row) for row in own]).reshape(-1, 10, 10),
         own,
         stated,
         np.array([begin[name] for name in COMMON]),

@@ -14,7 +14,7 @@ from ..model.model import Model
 from ..muscle.contraction import FIRST_ORDER
 from . import forces
 from .mechanics import Mechanics, mechanics
-from .parameters import COMMON, LIMITS, MUSCLE, Parameters, parameters
+from .parameters import COMMON, LIMITS, MUSCLE, Parameters, Unknowns, parameters
 from .rank import BaseParameters, Seen, base_parameters, seen_muscles
 from .recording import Recording
 from .residual import FIBERS, Data, Scheme, data_of, linearized, residual
@@ -90,6 +90,12 @@ class Problem:
             for scheme, data, fiber in zip(self.schemes, self.data, guess, strict=True)
         ]
 
+    def thinned(self, every: int) -> Problem:
+        """The same with one row per so many of its rows: for searches, where speed matters more than the last digit."""
+        count = len(Data._fields) - 4  # all but the signals that make forces, which need every sample
+        data = [Data(*(x[::every] for x in one[:count]), *one[count:]) for one in self.data]
+        return replace(self, data=tuple(data))
+
     def with_parameters(self, parameters: Parameters) -> Problem:
         """The same with other free numbers (of the same bodies and muscles, or none of the bodies)."""
         return replace(self, parameters=parameters)
@@ -102,22 +108,12 @@ def _at_rest(driven: Model, scheme: Scheme, data: Data, muscle: jax.Array, commo
     return forces.resting_fibers(driven, data.length, activation)
 
 
-def _chain(p: Parameters, z: jax.Array):
+def _chain(p: Parameters, z: jax.Array) -> tuple[Unknowns, tuple[np.ndarray, np.ndarray, np.ndarray]]:
     """The numbers behind z, and their derivatives: of bodies [b, moment, free], of muscles' and of common numbers."""
-    from . import inertia
-
-    unknowns = p.unknowns(z)
-    count = p.of_bodies
-    of_bodies = np.zeros((0, 10, 10))
-    if p.bodies:
-        def moments(free, size):
-            return inertia.moments(inertia.stated(free, size))
-
-        of_bodies = np.asarray(jax.vmap(jax.jacfwd(moments))(z[:count].reshape(-1, 10), jnp.asarray(p.sizes)))
-    share = np.asarray(jax.nn.sigmoid(z[count:]))
+    share = np.asarray(jax.nn.sigmoid(z[p.of_bodies :]))
     slope = (p.high - p.low) * share * (1 - share)
     muscles = int(p.free_muscle.sum())
-    return unknowns, (of_bodies, slope[:muscles], slope[muscles:])
+    return p.unknowns(z), (p.maps, slope[:muscles], slope[muscles:])
 
 
 def identification(
