@@ -183,6 +183,56 @@ def identification(
     )
 
 
+def with_bodies(it: Mechanics, moments: np.ndarray) -> Mechanics:
+    """The mechanics of bodies whose inertia has been found: nothing of them is left to ask for."""
+    return replace(
+        it,
+        need=it.need + it.need_per @ moments,
+        need_per=it.need_per[:, :, :0],
+        mass=it.mass + it.mass_per @ moments,
+        mass_per=it.mass_per[:, :, :, :0],
+    )
+
+
+def fitted_model(model: Model, p: Parameters, physical: np.ndarray) -> Model:
+    """A model with identified numbers (order of `p.names`); the time constants of activation go to all of its muscles."""
+    muscles, bodies = model.muscles, model.bodies
+    count = p.of_bodies
+    for name, row in zip(p.bodies, physical[:count].reshape(-1, 10), strict=True):
+        i = model.body_names.index(name)
+        bodies = replace(
+            bodies,
+            mass=bodies.mass.at[i].set(row[0]),
+            mass_center=bodies.mass_center.at[:, i].set(row[1:4]),
+            inertia=bodies.inertia.at[:, i].set(row[4:]),
+        )
+    for name, value in zip(p.names[count:], physical[count:], strict=True):
+        muscle, _, number = name.rpartition(" ")
+        if muscle and number != "emg_gain":
+            i = model.muscle_names.index(muscle)
+            muscles = replace(muscles, **{number: getattr(muscles, number).at[i].set(value)})
+        elif name in ("activation_time", "deactivation_time"):
+            muscles = replace(muscles, **{f"{name}_constant": jnp.full(len(model.muscle_names), value)})
+    return replace(model, muscles=muscles, bodies=bodies)
+
+
+def tendon_stage(problem: Problem, physical: np.ndarray) -> Problem:
+    """The paper's second stage: tendon slack lengths by Eq. 16, all else as the first stage has found it (`physical`)."""
+    p = problem.parameters
+    unknowns = p.unknowns(jnp.asarray(p.vector(physical)))
+    common = dict(zip(COMMON, np.asarray(unknowns.common).tolist(), strict=True))
+    return identification(
+        fitted_model(problem.model, p, physical),
+        problem.recordings,
+        problem.seen.deep,
+        muscles=[name for name, asked in zip(p.muscles, p.free_muscle.any(axis=0), strict=True) if asked],
+        common=(),
+        fibers="tendon",
+        start=common,
+        known=[with_bodies(it, np.asarray(unknowns.moments)) for it in problem.mechanics],
+    )
+
+
 def parameters_of(model: Model, p: Parameters, limits: Mapping[str, tuple[float, float]] | None) -> Parameters:
     """Limits that fit a changed choice of free numbers of muscles."""
     bounds = LIMITS | dict(limits or {})
