@@ -16,7 +16,7 @@ from rich.text import Text
 import myograd
 from myograd import models
 from myograd.app import views
-from myograd.errors import MyogradError
+from myograd.errors import MyogradError, nearest
 from myograd.files.osim_read import read_osim
 from myograd.files.osim_write import write_osim
 from myograd.model.description import ModelDescription
@@ -228,6 +228,89 @@ def moment_arms(
     if plot:
         sweep.write_plot(curves, plot)
         _wrote(plot)
+
+
+@app.command()
+def identify(
+    model: Model,
+    motion: Annotated[list[Path], typer.Option(help="Joint angles over time (.sto, .mot); once per recording.")],
+    emg: Annotated[
+        list[Path], typer.Option(help="EMG envelopes, columns named after muscles; in the order of --motion.")
+    ],
+    target: Annotated[Path, typer.Option("--out", help="The .osim file to write: the personal model.")],
+    deep: Annotated[str, typer.Option(help="Muscles without EMG, with commas; their forces are unknowns.")] = "",
+    bodies: Annotated[str, typer.Option(help="Bodies whose ten inertial parameters are identified, with commas.")] = "",
+    unseen_motion: Annotated[
+        list[Path] | None, typer.Option(help="A movement to judge the fit by; not fitted.")
+    ] = None,
+    unseen_emg: Annotated[list[Path] | None, typer.Option(help="Its EMG.")] = None,
+    low_pass: Annotated[float, typer.Option(help="Of the joint angles, Hz; 0 for none.")] = 6.0,
+    mvc: Annotated[float, typer.Option(help="EMG is divided by this: 100 if it is in percent.")] = 1.0,
+    gains: Annotated[bool, typer.Option("--gains", help="Identify a gain of each EMG channel, too.")] = False,
+    robust: Annotated[bool, typer.Option("--robust", help="Let samples that do not fit weigh less.")] = False,
+    every: Annotated[int, typer.Option(min=1, help="Use one sample in so many.")] = 1,
+    table: Annotated[Path | None, typer.Option(help="Write (or replace) a .csv file of all parameters.")] = None,
+    report: Annotated[Path | None, typer.Option(help="Write (or replace) an .html report.")] = None,
+    checkpoint: Annotated[Path | None, typer.Option(help="An .npz file to go on from after an interruption.")] = None,
+    force: Annotated[bool, typer.Option("--force", help="Replace --out if it exists.")] = False,
+) -> None:
+    """Identify a person's bones and muscles from motion and EMG, without EMG of deep muscles."""
+    for path, ending in ((target, ".osim"), (table, ".csv"), (report, ".html"), (checkpoint, ".npz")):
+        _fit(path, ending)
+    if target.exists() and not force:
+        raise MyogradError(f"{target} exists already; --force replaces it")
+    path = find(model)
+    from myograd.app import identify as work
+
+    with err.status("loading JAX ...") as status:
+        loaded = myograd.load_model(path)
+        filtered = low_pass or None
+        recordings = work.read_recordings(loaded, motion, emg, filtered, mvc)
+        unseen = (
+            work.read_recordings(loaded, unseen_motion or [], unseen_emg or [], filtered, mvc)
+            if unseen_motion or unseen_emg
+            else []
+        )
+        result = work.identify(
+            loaded, recordings, _names(deep), _names(bodies), unseen, gains, robust, every, checkpoint, status.update
+        )
+    out.print(work.view(result))
+    for line in [*result.problem.seen.text().splitlines(), *work.sentences(result)]:
+        out.print(line, soft_wrap=True)
+    if table:
+        work.write_table(result, table)
+        _wrote(table)
+    if report:
+        work.write_report(result, report)
+        _wrote(report)
+    if not result.fit.converged:
+        raise MyogradError(f"{target} was not written: the fit has not converged ({result.fit.why})")
+    myograd.save_model(work.personal_model(result), target)
+    _wrote(target)
+
+
+def _names(text: str) -> list[str]:
+    return [name.strip() for name in text.split(",") if name.strip()]
+
+
+@app.command()
+def study(
+    name: Annotated[str, typer.Argument(metavar="NAME", help="The paper's study: identification.")],
+    target: Annotated[Path, typer.Option("--out", help="The folder to write into.")],
+    quick: Annotated[bool, typer.Option("--quick", help="Fewer runs.")] = False,
+    parts: Annotated[str, typer.Option(help="Only these parts, with commas.")] = "",
+) -> None:
+    """Repeat the experiment of a paper; write what it measured beside what the paper says."""
+    from importlib import import_module
+
+    from myograd.studies.__main__ import names
+
+    if name not in names():
+        raise MyogradError(f"there is no study {name!r}{nearest(name, names())}")
+    module = import_module(f"myograd.studies.{name}")
+    chosen = {"parts": tuple(_names(parts))} if parts else {}
+    module.study(target, quick, say=lambda line: out.print(line, soft_wrap=True), **chosen)
+    _wrote(target / "summary.json")
 
 
 @app.command()

@@ -29,7 +29,9 @@ def check(problem: Problem) -> None:
     turning = np.array([model.names.rotational[i] for i in free])
     still = [
         name
-        for name, reach, speed, turns in zip(names, np.ptp(q, axis=0), np.sqrt(np.mean(u**2, axis=0)), turning, strict=True)
+        for name, reach, speed, turns in zip(
+            names, np.ptp(q, axis=0), np.sqrt(np.mean(u**2, axis=0)), turning, strict=True
+        )
         if turns and (reach < STILL or speed < SLOW)
     ]
     if len(still) == len(names):
@@ -40,16 +42,16 @@ def check(problem: Problem) -> None:
     if len(still) >= max(1, len(names) - 1):
         moving = [name for name in names if name not in still]
         raise MyogradError(
-            f"only {', '.join(moving)} moves in these recordings; {', '.join(still)} stand still. Parameters cannot be told apart by "
-            "one axis: record movements of all of them, or lock those that are held"
+            f"only {', '.join(moving)} moves in these recordings; {', '.join(still)} stand still. Parameters cannot "
+            "be told apart by one axis: record movements of all of them, or lock those that are held"
         )
     for recording in problem.recordings:
         for name in problem.seen.identifiable:
             values = recording.emg[:, recording.channels.index(name)]
             if np.std(values) < FLAT:
                 raise MyogradError(
-                    f"recording {recording.name!r}: the EMG of {name!r} is flat (deviation {np.std(values):.2g} of maximum): nothing "
-                    "about this muscle can be learned. Check the electrode, or leave the muscle's parameters out"
+                    f"recording {recording.name!r}: the EMG of {name!r} is flat (deviation {np.std(values):.2g} of maximum): "
+                    "nothing about this muscle can be learned. Check the electrode, or leave the muscle's parameters out"
                 )
     _check_clocks(problem)
 
@@ -78,14 +80,14 @@ def _check_clocks(problem: Problem) -> None:
         best = min(left, key=left.__getitem__)
         if left[best] < BETTER * natural and not -0.05 <= best * recording.step <= 0.2:
             raise MyogradError(
-                f"recording {recording.name!r}: EMG fits the motion best if it is taken {best * recording.step:+.2f} s later; muscles "
-                "act 0 to 0.15 s after their EMG. The clocks of motion and EMG seem to be shifted against each other"
+                f"recording {recording.name!r}: EMG fits the motion best if it is taken {best * recording.step:+.2f} s later; "
+                "muscles act 0 to 0.15 s after their EMG. The clocks of motion and EMG seem to be shifted against each other"
             )
 
 
 def doubts(fit: Fit, torque: float) -> list[str]:
-    """What to say of a fit besides its numbers. `torque`: the part of the needed torque that it leaves (`Validation.normalised_torque`
-    on its own recordings)."""
+    """What to say of a fit besides its numbers. `torque`: the part of the needed torque that it leaves on its own recordings
+    (`Validation.normalised_torque`)."""
     found = []
     if not fit.converged:
         found.append(f"The fit has not converged ({fit.why}); its numbers are not to be used.")
@@ -98,7 +100,7 @@ def doubts(fit: Fit, torque: float) -> list[str]:
         found.append("The electromechanical delay is at its limit: the clocks of motion and EMG may be shifted.")
     if torque > UNEXPLAINED:
         found.append(
-            f"The fit leaves {100 * torque:.0f} % of the torque unexplained: the recordings do not fit this model. Are the EMG channels "
-            "in the right order, and the clocks together?"
+            f"The fit leaves {100 * torque:.0f} % of the torque unexplained: the recordings do not fit this model. Are the "
+            "EMG channels in the right order, and the clocks together?"
         )
     return found

@@ -177,7 +177,9 @@ def fit(
         while damping < MOST_DAMPED:
             inverse = Vt.T * (s / (s**2 + damping))
             step = -inverse @ along
-            step = step + _bend(problem, z, guess, weights, scale * step, r, J @ step, noise, inverse @ U.T, Q[: len(r)], step)
+            step = step + _bend(
+                problem, z, guess, weights, scale * step, r, J @ step, noise, inverse @ U.T, Q[: len(r)], step
+            )
             after = z + scale * step
             penalty, new = prior.penalty(p, after), np.inf
             if np.isfinite(penalty):
@@ -199,7 +201,9 @@ def fit(
         _save(checkpoint, problem, z, damping, count, prior, history)
     r, guess = problem.residual(z, guess)
     done = why == "converged" or (why.startswith("no step") and offset < 10 * OFFSET)
-    return Fit(problem, z, _loss(problem, r), offset, done, why, count, history, guess, weights if robust else None, prior)
+    return Fit(
+        problem, z, _loss(problem, r), offset, done, why, count, history, guess, weights if robust else None, prior
+    )
 
 
 def _bend(
@@ -215,8 +219,8 @@ def _bend(
     Q: np.ndarray,
     step: np.ndarray,
 ) -> np.ndarray:
-    """What the residual's curvature along a step adds to it (geodesic acceleration: Transtrum, Sethna, 2012), from one more residual
-    at a part of the step; nothing where that is large against the step."""
+    """What the residual's curvature along a step adds to it (geodesic acceleration: Transtrum, Sethna, 2012), from one more
+    residual at a part of the step; nothing where that is large against the step."""
     part = 0.1
     there = weights * problem.residual(z + part * change, guess)[0]
     curvature = 2 / part * ((there - r) / part - slope)
@@ -254,8 +258,8 @@ def _lost(problem: Problem, guess: Sequence[jax.Array]) -> str:
         if bad.any():
             names = [problem.seen.identifiable[i] for i in np.flatnonzero(bad)]
             return (
-                f"recording {recording.name!r}: no fibre lengths balance the tendons of {', '.join(names)} with the parameters that "
-                "the fit starts from; are their tendon slack lengths near those of the subject?"
+                f"recording {recording.name!r}: no fibre lengths balance the tendons of {', '.join(names)} with the parameters "
+                "that the fit starts from; are their tendon slack lengths near those of the subject?"
             )
     return "the residual is not a number at the parameters that the fit starts from"
 
@@ -263,7 +267,9 @@ def _lost(problem: Problem, guess: Sequence[jax.Array]) -> str:
 # Many starts -------------------------------------------------------------------------------------------------
 
 
-def spread_starts(p: Parameters, spread: float, count: int, seed: int, center: np.ndarray | None = None) -> list[np.ndarray]:
+def spread_starts(
+    p: Parameters, spread: float, count: int, seed: int, center: np.ndarray | None = None
+) -> list[np.ndarray]:
     """Vectors of physical numbers drawn from N(center, spread |center|), as Eq. 24; bodies are made valid."""
     center = p.physical_start() if center is None else center
     random = np.random.default_rng(seed)

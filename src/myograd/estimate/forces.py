@@ -50,9 +50,7 @@ def only(model: Model, muscles: tuple[str, ...]) -> Model:
     which = np.array([model.muscle_names.index(name) for name in muscles], int)
     kinds = model.muscle_kinds
     chosen = {item.name: tuple(getattr(kinds, item.name)[i] for i in which) for item in fields(kinds)}
-    return replace(
-        model, muscles=jax.tree.map(lambda x: x[which], model.muscles), muscle_kinds=MuscleKinds(**chosen)
-    )
+    return replace(model, muscles=jax.tree.map(lambda x: x[which], model.muscles), muscle_kinds=MuscleKinds(**chosen))
 
 
 def with_values(driven: Model, muscle: Float[Array, "6 m"]) -> Model:
@@ -60,14 +58,14 @@ def with_values(driven: Model, muscle: Float[Array, "6 m"]) -> Model:
     return replace(driven, muscles=replace(driven.muscles, **{name: muscle[k] for k, name in enumerate(MUSCLE[:5])}))
 
 
-def activations(emg: Samples, gain: Float[Array, " m"], common: Float[Array, "5"], step: float, substeps: int) -> Samples:
+def activations(
+    emg: Samples, gain: Float[Array, " m"], common: Float[Array, "5"], step: float, substeps: int
+) -> Samples:
     """Activation from EMG. Before the recording the EMG was what it is at its start."""
     rise, fall, delay, c1, c2 = common
     envelope = gain * emg
     excitation = emg_to_excitation(envelope, step, delay, c1, c2)
-    return integrate_activation(
-        excitation, step, rise, fall, initial=envelope[0], parallel=False, substeps=substeps
-    )
+    return integrate_activation(excitation, step, rise, fall, initial=envelope[0], parallel=False, substeps=substeps)
 
 
 def substeps_of(step: float, shortest: float) -> int:
@@ -194,7 +192,7 @@ def resting_fibers(driven: Model, length: Samples, activation: Samples) -> Sampl
 
 def forces_of_fibers(driven: Model, activation: Samples, fiber: Samples, velocity: Samples) -> Samples:
     """[N] by Eq. 15, with the class's damping."""
-    return jax.vmap(lambda a, l, v: fiber_forces(driven, a, l, v))(activation, fiber, velocity)
+    return jax.vmap(lambda a, fiber, v: fiber_forces(driven, a, fiber, v))(activation, fiber, velocity)
 
 
 def forces_of_tendons(driven: Model, length: Samples, activation: Samples, fiber: Samples) -> Samples:

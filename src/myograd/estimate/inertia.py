@@ -84,8 +84,8 @@ def _numbers(Z: np.ndarray) -> np.ndarray:
 
 
 def divergence(z: np.ndarray) -> float:
-    """How far a body is from where it started: tr Z - log det Z - 4, twice. Like |Z - 1|^2 nearby; infinite for bodies that cannot
-    exist (entropic divergence: Lee, Wensing, Park, 2020)."""
+    """How far a body is from where it started: tr Z - log det Z - 4, twice. Like |Z - 1|^2 nearby; infinite for bodies that
+    cannot exist (entropic divergence: Lee, Wensing, Park, 2020)."""
     values = np.linalg.eigvalsh(free_matrix(z))
     return float(2 * np.sum(values - np.log(values) - 1)) if values[0] > 0 else np.inf
 

@@ -54,9 +54,7 @@ class Mechanics:
     """[T, m] [m/s]"""
 
 
-def mechanics(
-    model: Model, recording: Recording, bodies: tuple[str, ...], accept: tuple[str, ...] = ()
-) -> Mechanics:
+def mechanics(model: Model, recording: Recording, bodies: tuple[str, ...], accept: tuple[str, ...] = ()) -> Mechanics:
     """Everything that a recording's motion decides."""
     check_recording(model, recording)
     need_constraints(model, "identification", accept)
@@ -73,9 +71,7 @@ def mechanics(
         return needed, per_need.reshape(C.shape[1], -1), C.T @ mass_matrix(rest, q) @ C, _flat(per_mass), C
 
     it = recording
-    need, need_per, mass, mass_per, motion = (
-        np.asarray(x) for x in batched(of, CHUNK)(it.q, it.u, it.udot)
-    )
+    need, need_per, mass, mass_per, motion = (np.asarray(x) for x in batched(of, CHUNK)(it.q, it.u, it.udot))
     if model.source.description.forces:
         need = need - _known_forces(model, it, motion, accept)
     length, pull = it.length, it.pull

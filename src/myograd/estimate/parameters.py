@@ -170,7 +170,12 @@ def parameters(
     at `start` for what a model does not state (delay, c1, c2). A pennation of zero stays: the force does not change with it to
     first order. `limits` replaces some of `LIMITS`; those of forces, lengths and velocities are relative to the model's own.
     """
-    for given, known in ((of_muscle, MUSCLE), (common, COMMON), (tuple(limits or ()), LIMITS), (tuple(start or ()), COMMON)):
+    for given, known in (
+        (of_muscle, MUSCLE),
+        (common, COMMON),
+        (tuple(limits or ()), LIMITS),
+        (tuple(start or ()), COMMON),
+    ):
         for name in given:
             if name not in known:
                 raise MyogradError(f"there is no parameter {name!r} to identify{nearest(name, known)}")
@@ -184,7 +189,9 @@ def parameters(
         "activation_time": np.asarray(values.activation_time_constant)[which],
         "deactivation_time": np.asarray(values.deactivation_time_constant)[which],
     }
-    begin = START | {name: float(np.median(t)) for name, t in times.items() if len(t) and np.all(t > 0)} | dict(start or {})
+    begin = (
+        START | {name: float(np.median(t)) for name, t in times.items() if len(t) and np.all(t > 0)} | dict(start or {})
+    )
     free_common = np.array([name in common for name in COMMON])
     bounds = LIMITS | dict(limits or {})
     relative = np.array([name != "pennation_angle" for name in MUSCLE])[:, None]

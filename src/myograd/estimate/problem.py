@@ -50,7 +50,9 @@ class Problem:
         ]
         return np.concatenate([np.asarray(r).ravel() for r, _ in found]), [fiber for _, fiber in found]
 
-    def linearized(self, z: np.ndarray, guess: Sequence[jax.Array] | None = None) -> tuple[np.ndarray, np.ndarray, list[jax.Array]]:
+    def linearized(
+        self, z: np.ndarray, guess: Sequence[jax.Array] | None = None
+    ) -> tuple[np.ndarray, np.ndarray, list[jax.Array]]:
         """[rows] residual, [rows, parameters] its exact Jacobian, and the fibre lengths."""
         p = self.parameters
         unknowns, chain = _chain(p, jnp.asarray(z))
@@ -59,7 +61,9 @@ class Problem:
             it = linearized(self.driven, scheme, data, unknowns)
             rs.append(np.asarray(it.r).ravel())
             count = len(rs[-1])
-            by_bodies = np.asarray(it.by_moments).reshape(count, len(p.bodies), 10) if p.bodies else np.zeros((count, 0, 10))
+            by_bodies = (
+                np.asarray(it.by_moments).reshape(count, len(p.bodies), 10) if p.bodies else np.zeros((count, 0, 10))
+            )
             J = np.concatenate(
                 [
                     np.einsum("rbm,bmf->rbf", by_bodies, chain[0]).reshape(count, -1),
@@ -156,20 +160,27 @@ def identification(
     asked = tuple(seen.identifiable) if muscles is None else tuple(muscles)
     for name in asked:
         if name not in seen.identifiable:
-            why = "deep muscles can make up for whatever it does" if name in seen.hidden else "it is deep, or not in the model"
+            why = (
+                "deep muscles can make up for whatever it does"
+                if name in seen.hidden
+                else "it is deep, or not in the model"
+            )
             raise MyogradError(f"{name!r} cannot be identified: {why}. Identifiable are {', '.join(seen.identifiable)}")
     driven = seen.identifiable
     for name in driven:
         kind = model.muscle_kinds.kind[model.muscle_names.index(name)]
         if kind not in FIRST_ORDER:
             raise ModelError(
-                f"muscle {name!r} is a {kind}; identification is for {' and '.join(FIRST_ORDER)}, whose activation follows Eqs. 17-18"
+                f"muscle {name!r} is a {kind}; identification is for {' and '.join(FIRST_ORDER)}, whose activation "
+                "follows Eqs. 17-18"
             )
     p = parameters(model, tuple(bodies), driven, tuple(of_muscle), tuple(common), limits, start)
     if set(asked) != set(driven):
         p.free_muscle[:, [i for i, name in enumerate(driven) if name not in asked]] = False
         p = parameters_of(model, p, limits)
-    shortest = (LIMITS | dict(limits or {}))["activation_time"][0] if "activation_time" in common else p.stated_common[0]
+    shortest = (
+        (LIMITS | dict(limits or {}))["activation_time"][0] if "activation_time" in common else p.stated_common[0]
+    )
     data, schemes = [], []
     for recording, it, N in zip(recordings, worked_out, free, strict=True):
         first = min(int(np.ceil(skip / recording.step - 1e-9)), len(recording) - 1)
@@ -177,7 +188,11 @@ def identification(
         data.append(data_of(model, recording, it, N, driven, rows))
         substeps = forces.substeps_of(recording.step, max(shortest, 0.004))
         schemes.append(Scheme(fibers, recording.step, substeps))
-    base = base_parameters(worked_out, free, tuple(bodies)) if bodies else BaseParameters((), np.zeros((0, 0)), np.zeros(0))
+    base = (
+        base_parameters(worked_out, free, tuple(bodies))
+        if bodies
+        else BaseParameters((), np.zeros((0, 0)), np.zeros(0))
+    )
     return Problem(
         model, tuple(recordings), worked_out, seen, base, p, forces.only(model, driven), tuple(data), tuple(schemes)
     )
@@ -239,7 +254,9 @@ def parameters_of(model: Model, p: Parameters, limits: Mapping[str, tuple[float,
     relative = np.array([name != "pennation_angle" for name in MUSCLE])[:, None]
     edges = []
     for side in (0, 1):
-        of_muscles = np.array([bounds[name][side] for name in MUSCLE])[:, None] * np.where(relative, p.stated_muscle, 1.0)
+        of_muscles = np.array([bounds[name][side] for name in MUSCLE])[:, None] * np.where(
+            relative, p.stated_muscle, 1.0
+        )
         common = [bounds[name][side] for name, free in zip(COMMON, p.free_common, strict=True) if free]
         edges.append(np.concatenate([of_muscles[p.free_muscle], common]))
     return replace(p, low=edges[0], high=edges[1])

@@ -46,7 +46,9 @@ def unreached(mechanics: Sequence[Mechanics], deep: Sequence[int]) -> list[np.nd
 
 def leverage(mechanics: Sequence[Mechanics], free: Sequence[np.ndarray]) -> np.ndarray:
     """[m] how much of each muscle's arms (root mean square) lies along the unreached directions, from 0 to 1."""
-    seen = sum(np.sum(np.einsum("tmn,tnk->tmk", it.arms, N) ** 2, axis=(0, 2)) for it, N in zip(mechanics, free, strict=True))
+    seen = sum(
+        np.sum(np.einsum("tmn,tnk->tmk", it.arms, N) ** 2, axis=(0, 2)) for it, N in zip(mechanics, free, strict=True)
+    )
     whole = sum(np.sum(it.arms**2, axis=(0, 2)) for it in mechanics)
     return np.sqrt(seen / np.where(whole > 0, whole, 1.0))
 
@@ -127,10 +129,15 @@ class BaseParameters:
     """singular values of the regressor, relative to the largest"""
 
 
-def base_parameters(mechanics: Sequence[Mechanics], free: Sequence[np.ndarray], bodies: Sequence[str]) -> BaseParameters:
+def base_parameters(
+    mechanics: Sequence[Mechanics], free: Sequence[np.ndarray], bodies: Sequence[str]
+) -> BaseParameters:
     """By QR with pivoting of the regressor along the unreached directions: independent columns stay, each with what it takes
     over from the others (Gautier, 1991)."""
-    rows = [np.einsum("tnk,tnp->tkp", N, it.need_per).reshape(-1, it.need_per.shape[2]) for it, N in zip(mechanics, free, strict=True)]
+    rows = [
+        np.einsum("tnk,tnp->tkp", N, it.need_per).reshape(-1, it.need_per.shape[2])
+        for it, N in zip(mechanics, free, strict=True)
+    ]
     Y = np.concatenate(rows)
     size = np.linalg.norm(Y, axis=0)
     size = np.where(size > SAME * size.max(), size, np.inf)  # columns of no effect stay out
@@ -146,5 +153,8 @@ def base_parameters(mechanics: Sequence[Mechanics], free: Sequence[np.ndarray], 
     combine[:, rest] = np.where(np.abs(taken) > 1e-7 * np.abs(taken).max(initial=1e-300), taken, 0.0)
     sequence = np.argsort(kept)
     labels = [f"{body} {name}" for body in bodies for name in ("m", "mcx", "mcy", "mcz", *NAMES[4:])]
-    names = tuple(labels[i] + ("*" if np.count_nonzero(combine[j]) > 1 else "") for j, i in zip(sequence, kept[sequence], strict=True))
+    names = tuple(
+        labels[i] + ("*" if np.count_nonzero(combine[j]) > 1 else "")
+        for j, i in zip(sequence, kept[sequence], strict=True)
+    )
     return BaseParameters(names, combine[sequence], singular / singular[0])

@@ -77,7 +77,9 @@ def check_recording(model: Model, recording: Recording) -> None:
         "pull": (T, m, c),
     }
     if T < 20:
-        raise MyogradError(f"recording {it.name!r}: {T} samples are too few; an identification needs seconds of movement")
+        raise MyogradError(
+            f"recording {it.name!r}: {T} samples are too few; an identification needs seconds of movement"
+        )
     steps = np.diff(it.time)
     if not np.all(steps > 0) or np.ptp(steps) > UNEVEN * steps.mean():
         raise MyogradError(
@@ -91,7 +93,9 @@ def check_recording(model: Model, recording: Recording) -> None:
             raise MyogradError(f"recording {it.name!r}: {name} has shape {value.shape}; the model needs {shape}")
         if not np.isfinite(value).all():
             row = int(np.argwhere(~np.isfinite(value))[0][0])
-            raise MyogradError(f"recording {it.name!r}: {name} is not finite at {it.time[row]:.4g} s; fill the gap, or cut")
+            raise MyogradError(
+                f"recording {it.name!r}: {name} is not finite at {it.time[row]:.4g} s; fill the gap, or cut"
+            )
     for name in it.channels:
         if name not in model.muscle_names:
             raise MyogradError(
@@ -103,8 +107,8 @@ def check_recording(model: Model, recording: Recording) -> None:
     if it.emg.size and (it.emg.min() < 0 or it.emg.max() > 1):
         row, column = (int(i) for i in np.argwhere((it.emg < 0) | (it.emg > 1))[0])
         raise MyogradError(
-            f"recording {it.name!r}: EMG of {it.channels[column]!r} is {it.emg[row, column]:g} at {it.time[row]:.4g} s; envelopes "
-            "are from 0 to 1 of the maximum voluntary contraction (see emg_envelope)"
+            f"recording {it.name!r}: EMG of {it.channels[column]!r} is {it.emg[row, column]:g} at {it.time[row]:.4g} s; "
+            "envelopes are from 0 to 1 of the maximum voluntary contraction (see emg_envelope)"
         )
     if (it.fiber_length is None) != (it.fiber_velocity is None):
         raise MyogradError(f"recording {it.name!r}: fibre lengths and fibre velocities belong together; one is missing")
@@ -214,7 +218,9 @@ def follow(
 ) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
     """Motions with the coordinates that constraints set replaced by what the free ones make them."""
     if len(model.tree.balls):
-        raise MyogradError("identification of models with ball or free joints is not done yet: their speeds are not rates")
+        raise MyogradError(
+            "identification of models with ball or free joints is not done yet: their speeds are not rates"
+        )
 
     def one(q: jax.Array, u: jax.Array, udot: jax.Array) -> tuple[jax.Array, ...]:
         q = held.explicit_coordinates(model, q)

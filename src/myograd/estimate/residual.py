@@ -1,7 +1,7 @@
 """The residual of paper 000, Eq. 14, and its Jacobian.
 
-The paper: `d = c - A J_s^T f_s` is the acceleration that muscles with EMG leave unexplained (Eqs. 10-12), of which deep muscles can
-explain what lies in the columns of `A J_d^T` (Eq. 13); the norm of the rest is the loss. With constraints eliminated,
+The paper: `d = c - A J_s^T f_s` is the acceleration that muscles with EMG leave unexplained (Eqs. 10-12), of which deep muscles
+can explain what lies in the columns of `A J_d^T` (Eq. 13); the norm of the rest is the loss. With constraints eliminated,
 `A = C Mr^-1 C^T` and `Mr = C^T M C`, that is
 
     d = C Mr^-1 e,     e = C^T (M udot + b) - C^T J_s^T f_s,     columns:  C Mr^-1 (C^T J_d^T).
@@ -72,9 +72,7 @@ def data_of(
     C = it.motion[rows]
     length = it.length[:, which]
     none = np.zeros_like(length)
-    fiber, velocity = (
-        none if x is None else x[:, which] for x in (recording.fiber_length, recording.fiber_velocity)
-    )
+    fiber, velocity = (none if x is None else x[:, which] for x in (recording.fiber_length, recording.fiber_velocity))
     return Data(
         *map(
             jnp.asarray,
@@ -131,7 +129,9 @@ def _weighted(K: Float[Array, "k k"], s: Float[Array, " k"]) -> Float[Array, " k
     return jnp.stack(x)
 
 
-def _sample(moments: Array, tau: Array, need: Array, need_per: Array, mass: Array, mass_per: Array, metric: Array, N: Array) -> Array:
+def _sample(
+    moments: Array, tau: Array, need: Array, need_per: Array, mass: Array, mass_per: Array, metric: Array, N: Array
+) -> Array:
     """[k] r of one sample; `tau` [n] is what the muscles with EMG supply."""
     left = (mass + mass_per @ moments) @ N  # Mr N
     return _weighted(left.T @ metric @ left, N.T @ (need + need_per @ moments - tau))
@@ -141,7 +141,9 @@ _GEOMETRY = (0, 0, 0, 0, 0, 0)
 
 
 @partial(jax.jit, static_argnums=1)
-def residual(driven: Model, scheme: Scheme, data: Data, unknowns: Unknowns) -> tuple[Float[Array, "R k"], Float[Array, "T m"]]:
+def residual(
+    driven: Model, scheme: Scheme, data: Data, unknowns: Unknowns
+) -> tuple[Float[Array, "R k"], Float[Array, "T m"]]:
     """r [rad/s^2 for rotations] of every row, and the fibre lengths."""
     force, fiber = muscle_forces(driven, scheme, data, unknowns.muscle, unknowns.common)
     tau = jnp.einsum("tmn,tm->tn", data.arms, force[data.rows])

@@ -48,7 +48,8 @@ def shipped_truth(p: Parameters) -> np.ndarray:
     person = json.loads((FOLDER / "arm_person.json").read_text())
     values = [person["bodies"][body][name] for body in p.bodies for name in inertia.NAMES]
     values += [
-        1.0 if MUSCLE[f] == "emg_gain" else person["muscles"][p.muscles[m]][MUSCLE[f]] for f, m in np.argwhere(p.free_muscle)
+        1.0 if MUSCLE[f] == "emg_gain" else person["muscles"][p.muscles[m]][MUSCLE[f]]
+        for f, m in np.argwhere(p.free_muscle)
     ]
     values += [person["common"][name] for name, free in zip(COMMON, p.free_common, strict=True) if free]
     return np.array(values)

@@ -1,8 +1,8 @@
 """How well a fit knows what it found: standard errors, and combinations that the recording leaves open.
 
-Gauss-Newton: with J the Jacobian of the residual, s its noise and A the prior's rows, `H = J^T J / s^2 + A^T A`, and the covariance of
-the parameters is `H^-1 (J^T Omega J / s^4 + A^T A) H^-1`: residuals are correlated in time (motion is filtered, EMG is smooth), and
-Omega is the Toeplitz matrix of their own autocovariance. The prior's part is that of numbers whose true values lie about the
+Gauss-Newton: with J the Jacobian of the residual, s its noise and A the prior's rows, `H = J^T J / s^2 + A^T A`, and the
+covariance of the parameters is `H^-1 (J^T Omega J / s^4 + A^T A) H^-1`: residuals are correlated in time (motion is filtered, EMG
+is smooth), and Omega is the Toeplitz matrix of their own autocovariance. The prior's part is that of numbers whose true values lie about the
 prior's center.
 """
 
@@ -26,8 +26,8 @@ OF_INTERVAL = 1.959964  # standard errors to either side of a 95 % interval
 
 
 def relative_errors(problem: Problem, z: np.ndarray, noise: float = NOISE) -> np.ndarray:
-    """Relative standard errors of all numbers at z for white residual noise, without a prior; infinite where a combination without
-    effect takes part."""
+    """Relative standard errors of all numbers at z for white residual noise, without a prior; infinite where a combination
+    without effect takes part."""
     _, J, _ = problem.linearized(z, problem.guess(z))
     p = problem.parameters
     scale = p.scales()

@@ -60,5 +60,3 @@ def validate(fit: Fit, recording: Recording, known: Mechanics | None = None, z: 
     return Validation(
         size, size / deviation, wrong, wrong / float(np.sqrt(np.mean(np.sum(need**2, axis=1)))), r, recording.time[rows]
     )
-
-

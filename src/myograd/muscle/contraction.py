@@ -168,7 +168,7 @@ def fiber_forces(model: Model, activation: Vector, fiber_length: Vector, fiber_v
     of `FIRST_ORDER` with elastic tendons."""
     normalised = _each(
         model,
-        lambda group, p, a, l, v: group.of.fiber_force(p, group.shape, _activated(group, a), l, v),
+        lambda group, p, a, fiber, v: group.of.fiber_force(p, group.shape, _activated(group, a), fiber, v),
         activation,
         fiber_length,
         fiber_velocity,

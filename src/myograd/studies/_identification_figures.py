@@ -25,7 +25,9 @@ def figures(out: Path, runs: list[Run], names: dict[str, list[str]]) -> None:
             continue
         pages = [_errors(chosen, source), _parameters(chosen, names, source)]
         body = "\n".join(page.to_html(full_html=False, include_plotlyjs=k == 0) for k, page in enumerate(pages) if page)
-        write_text(out / f"figures-{source}.html", f"<!doctype html><meta charset='utf-8'><title>{source}</title>\n{body}\n")
+        write_text(
+            out / f"figures-{source}.html", f"<!doctype html><meta charset='utf-8'><title>{source}</title>\n{body}\n"
+        )
 
 
 def _band(figure: go.Figure, curves: list[np.ndarray], color: str, name: str, **place: int) -> None:
@@ -36,7 +38,15 @@ def _band(figure: go.Figure, curves: list[np.ndarray], color: str, name: str, **
     x = np.arange(longest)
     both = np.concatenate([x, x[::-1]])
     figure.add_trace(
-        go.Scatter(x=both, y=np.concatenate([low, high[::-1]]), fill="toself", line_width=0, fillcolor=color, opacity=0.2, showlegend=False),
+        go.Scatter(
+            x=both,
+            y=np.concatenate([low, high[::-1]]),
+            fill="toself",
+            line_width=0,
+            fillcolor=color,
+            opacity=0.2,
+            showlegend=False,
+        ),
         **place,
     )
     figure.add_trace(go.Scatter(x=x, y=middle, line_color=color, name=name, showlegend=bool(name)), **place)
@@ -44,7 +54,9 @@ def _band(figure: go.Figure, curves: list[np.ndarray], color: str, name: str, **
 
 def _errors(runs: list[Run], source: str) -> go.Figure:
     """Figure 4: mean relative error over iterations, boxes of the final ones."""
-    figure = make_subplots(1, 3, subplot_titles=("error over iterations, %", "Cr2 at the end, %", "Cr2_m at the end, %"))
+    figure = make_subplots(
+        1, 3, subplot_titles=("error over iterations, %", "Cr2 at the end, %", "Cr2_m at the end, %")
+    )
     for method, color in COLORS.items():
         group = [run for run in runs if run.method == method and run.fibers == "recorded"]
         if not group:
@@ -76,5 +88,7 @@ def _parameters(runs: list[Run], names: dict[str, list[str]], source: str) -> go
             _band(figure, curves, color, method if k == 0 else "", row=k // columns + 1, col=k % columns + 1)
     figure.update_yaxes(type="log")
     figure.update_annotations(font_size=10)
-    figure.update_layout(title=f"{source}: errors of all parameters, %, as Figure 5", height=170 * rows, template="plotly_white")
+    figure.update_layout(
+        title=f"{source}: errors of all parameters, %, as Figure 5", height=170 * rows, template="plotly_white"
+    )
     return figure

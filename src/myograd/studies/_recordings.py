@@ -1,10 +1,12 @@
-"""Makes the recordings that ship with Myograd: a person's arm, moved by synthesised EMG (`python -m myograd.studies._recordings`).
+"""Makes the recordings that ship with Myograd: a person's arm, moved by synthesised EMG.
+
+    python -m myograd.studies._recordings
 
 The person is the shipped `arm` with other parameters (drawn once). A movement is designed with feedback: a smooth random
 reference for the five free coordinates, torques by inverse dynamics, shared by the muscles about a random co-contraction by
 bounded least squares. The EMG that comes out is moved forward by the electromechanical delay, and the recording is a separate run
-of the person's model with that EMG and no feedback. Every sample is exact by itself: accelerations and fibre velocities are those of
-the state.
+of the person's model with that EMG and no feedback. Every sample is exact by itself: accelerations and fibre velocities are those
+of the state.
 """
 
 from __future__ import annotations
@@ -14,7 +16,6 @@ from dataclasses import replace
 from pathlib import Path
 from typing import Any, NamedTuple
 
-import diffrax
 import jax
 import jax.numpy as jnp
 import numpy as np
@@ -24,11 +25,11 @@ from scipy import interpolate
 import myograd
 from myograd import models
 from myograd.dynamics import constraints as held
-from myograd.dynamics.api import inverse_dynamics
+from myograd.dynamics.api import forward_dynamics, inverse_dynamics
 from myograd.dynamics.kinematics import pose
 from myograd.estimate import inertia
 from myograd.estimate.parameters import MUSCLE
-from myograd.force.motion import State, state_derivative
+from myograd.force.motion import State
 from myograd.model.model import Model
 from myograd.muscle.activation import activation_rate, integrate_activation
 from myograd.muscle.contraction import fiber_equilibrium, muscle_states
@@ -40,6 +41,7 @@ DEEP = ("INFSP", "SUBSC", "TRImed", "BRA", "PQ")
 FOLDER = Path(models.__file__).parent / "data"
 RATE, SECONDS = 500.0, 4.0
 STEP = 1 / RATE
+PARTS = 8  # steps of the integrator per sample
 PERIOD = 5  # samples between two decisions of the controller
 TIMES = {"activation_time": 0.012, "deactivation_time": 0.045, "delay": 0.0434, "c1": -0.78, "c2": -0.55}
 LEAST, MOST = 0.02, 0.7  # EMG
@@ -126,29 +128,51 @@ def _state(model: Model, x: Array, activation: Array) -> State:
     return State(q, u, activation, x[2 * n :])
 
 
-def _rates(model: Model, x: Array, activation: Array) -> tuple[Array, State, State]:
+class Rates(NamedTuple):
+    """Of a state: its rate of change, how fibre velocities change with fibre lengths [1/s], the state and its rate in full."""
+
+    x: Array
+    stiffness: Array
+    state: State
+    udot: Array
+    fiber_velocity: Array
+
+
+def _rates(model: Model, x: Array, activation: Array) -> Rates:
     state = _state(model, x, activation)
-    rate = state_derivative(model, state, jnp.zeros(len(model.control_names)))
+    length, gradient = lengths_and_gradient(model, pose(model, state.q), state.q)
+
+    def muscles(fiber: Array) -> tuple[Array, Array]:
+        found = muscle_states(model, length, gradient @ state.u, activation, fiber)
+        return found.fiber_velocity, found.tendon_force
+
+    fiber = state.fiber_length
+    (velocity, force), (stiffness, _) = jax.jvp(muscles, (fiber,), (jnp.ones_like(fiber),))
+    udot = forward_dynamics(model, state.q, state.u, -force @ gradient)
     free = model.constraints.free
-    return jnp.concatenate([rate.q[free], rate.u[free], rate.fiber_length]), state, rate
+    return Rates(jnp.concatenate([state.u[free], udot[free], velocity]), stiffness, state, udot, velocity)
 
 
 @jax.jit
 def period(model: Model, x: Array, course: Course) -> Array:
-    """[PERIOD + 1, x] the states at the samples of one period."""
-    solution = diffrax.diffeqsolve(
-        diffrax.ODETerm(lambda t, x, args: _rates(args[0], x, _at(args[1], t))[0]),
-        diffrax.Kvaerno5(),
-        0.0,
-        PERIOD * STEP,
-        STEP,
-        x,
-        (model, course),
-        saveat=diffrax.SaveAt(ts=jnp.linspace(0.0, PERIOD * STEP, PERIOD + 1)),
-        stepsize_controller=diffrax.PIDController(rtol=1e-7, atol=1e-9),
-        max_steps=4096,
-    )
-    return solution.ys  # type: ignore[return-value]
+    """[PERIOD + 1, x] the states at the samples of one period.
+
+    ROS2 (Verwer, Spee, Blom, Hundsdorfer, 1999): of order 2 with any approximation of the Jacobian, here the fibres' own
+    stiffness, which alone is stiff.
+    """
+    h, gamma = STEP / PARTS, 1 + 1 / np.sqrt(2)
+    still = jnp.zeros(len(x) - len(model.muscle_names))
+
+    def advance(x: Array, k: Array) -> tuple[Array, Array]:
+        now = _rates(model, x, _at(course, k * h))
+        inverse = 1 / (1 - gamma * h * jnp.concatenate([still, now.stiffness]))
+        k1 = inverse * now.x
+        k2 = inverse * (_rates(model, x + h * k1, _at(course, (k + 1) * h)).x - 2 * k1)
+        after = x + h * (1.5 * k1 + 0.5 * k2)
+        return after, after
+
+    rest = jax.lax.scan(advance, x, jnp.arange(PERIOD * PARTS))[1]
+    return jnp.concatenate([x[None], rest[PARTS - 1 :: PARTS]])
 
 
 @jax.jit
@@ -187,7 +211,7 @@ def wanted_activation(model: Model, x: Array, now: Array, udot: Array, about: Ar
         return per @ (weight**2 * (a @ per - right)) + 2.0 * (a - about)
 
     size = jnp.sum((per * weight) ** 2) + 2.0
-    return jax.lax.fori_loop(0, 4000, lambda _, a: jnp.clip(a - slope(a) / size, LEAST, MOST), about)
+    return jax.lax.fori_loop(0, 1000, lambda _, a: jnp.clip(a - slope(a) / size, LEAST, MOST), about)
 
 
 def design(model: Model, seed: int) -> tuple[np.ndarray, np.ndarray]:
@@ -208,7 +232,9 @@ def design(model: Model, seed: int) -> tuple[np.ndarray, np.ndarray]:
     x = np.concatenate([q0, np.zeros(n), fibers])
     a = co_contraction(0.0)
     a = np.asarray(wanted_activation(model, x, a, np.zeros(n), a))
-    length, _ = lengths_and_gradient(model, pose(model, _state(model, jnp.asarray(x), a).q), _state(model, jnp.asarray(x), a).q)
+    length, _ = lengths_and_gradient(
+        model, pose(model, _state(model, jnp.asarray(x), a).q), _state(model, jnp.asarray(x), a).q
+    )
     x[2 * n :] = fiber_equilibrium(model, length, jnp.zeros(m), jnp.asarray(a))
     start = x.copy()
     emg = [a]
@@ -248,15 +274,15 @@ def record(model: Model, emg: np.ndarray, start: np.ndarray) -> dict[str, np.nda
         activations.append(np.asarray(made.a[1:]))
         x, a = ys[-1], made.a[-1]
     xs, activation = np.concatenate(states), np.concatenate(activations)
-    _, state, rate = jax.jit(lambda xs, a: jax.lax.map(lambda pair: _rates(model, *pair), (xs, a)))(xs, activation)
+    rates = jax.jit(lambda xs, a: jax.lax.map(lambda pair: _rates(model, *pair), (xs, a)))(xs, activation)
     return {
         "time": STEP * np.arange(len(emg)),
-        "q": np.asarray(state.q),
-        "u": np.asarray(state.u),
-        "udot": np.asarray(rate.u),
+        "q": np.asarray(rates.state.q),
+        "u": np.asarray(rates.state.u),
+        "udot": np.asarray(rates.udot),
         "emg": emg,
-        "fiber_length": np.asarray(state.fiber_length),
-        "fiber_velocity": np.asarray(rate.fiber_length),
+        "fiber_length": np.asarray(rates.state.fiber_length),
+        "fiber_velocity": np.asarray(rates.fiber_velocity),
     }
 
 

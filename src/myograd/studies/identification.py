@@ -3,8 +3,8 @@
     myograd study identification [--quick] --out DIR
 
 M1 has no EMG of the five deep muscles, M2 has all. Every run starts from numbers drawn about the truth (Eq. 24), on two movements
-together, and is scored by Eqs. 22-23. Writes summary.json (the paper's numbers beside ours), runs.csv, and figures as the paper's 4 and
-5. Parts can be chosen: own, opensim, wide (starts with 30 % errors), noise (coverage of intervals), adam, time.
+together, and is scored by Eqs. 22-23. Writes summary.json (the paper's numbers beside ours), runs.csv, and figures as the paper's
+4 and 5. Parts can be chosen: own, opensim, wide (starts with 30 % errors), noise (coverage of intervals), adam.
 """
 
 from __future__ import annotations
@@ -14,11 +14,10 @@ import os
 import resource
 import time
 from collections.abc import Callable, Sequence
-from dataclasses import asdict, dataclass, field
+from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
-import jax.numpy as jnp
 import numpy as np
 from scipy import signal
 
@@ -26,9 +25,9 @@ import myograd
 from myograd import models
 from myograd.estimate.fit import Fit, Prior, default_spread, fit, fit_adam, search, spread_starts
 from myograd.estimate.mechanics import Mechanics, mechanics
-from myograd.estimate.parameters import COMMON, Parameters
+from myograd.estimate.parameters import Parameters
 from myograd.estimate.problem import Problem, identification, tendon_stage
-from myograd.estimate.recording import Recording, follow, smooth_motion
+from myograd.estimate.recording import Recording, smooth_motion
 from myograd.estimate.scores import Scores, scores
 from myograd.estimate.shipped import FOLDER, shipped_deep, shipped_recording, shipped_truth
 from myograd.estimate.uncertainty import relative_errors, uncertainty
@@ -37,7 +36,9 @@ from myograd.files.atomic import write_text
 from myograd.model.model import Model
 
 BODIES = ("humerus", "ulna", "radius")
-OPENSIM = Path(os.environ.get("MYOGRAD_IDENTIFICATION", Path(__file__).resolve().parents[4] / "shared" / "identification"))
+OPENSIM = Path(
+    os.environ.get("MYOGRAD_IDENTIFICATION", Path(__file__).resolve().parents[4] / "shared" / "identification")
+)
 PAPER = {
     "epochs": 12000,
     "seconds_per_epoch": 0.77,
@@ -60,7 +61,9 @@ class Case:
     truth: Callable[[Parameters], np.ndarray]
     start: dict[str, float]
 
-    def problem(self, method: str, fibers: str, movements: Sequence[str] = ("move1", "move2"), every: int = 1) -> Problem:
+    def problem(
+        self, method: str, fibers: str, movements: Sequence[str] = ("move1", "move2"), every: int = 1
+    ) -> Problem:
         return identification(
             self.model,
             [self.recordings[name] for name in movements],
@@ -163,7 +166,9 @@ def opensim_recording(model: Model, path: Path, name: str) -> Recording:
 # Runs --------------------------------------------------------------------------------------------------------
 
 
-def runs_of(case: Case, method: str, fibers: str, spread: float, starts: int, say: Callable[[str], None], seed: int = 24) -> list[Run]:
+def runs_of(
+    case: Case, method: str, fibers: str, spread: float, starts: int, say: Callable[[str], None], seed: int = 24
+) -> list[Run]:
     problem = case.problem(method, fibers)
     p = problem.parameters
     true = case.truth(p)
@@ -178,8 +183,8 @@ def runs_of(case: Case, method: str, fibers: str, spread: float, starts: int, sa
         one = done[-1]
         say(
             f"{case.name} {method} {fibers} start {k}: {one.seconds:.0f} s, loss {one.loss:.2g} rad/s², well determined "
-            f"{one.scores.well:.2g} % (of {one.scores.well_count}), Cr2_m {one.scores.cr2_muscle:.3g} %, base {one.scores.base:.3g} %, "
-            f"unseen {one.unseen:.2g} %, {found.why}"
+            f"{one.scores.well:.2g} % (of {one.scores.well_count}), Cr2_m {one.scores.cr2_muscle:.3g} %, "
+            f"base {one.scores.base:.3g} %, unseen {one.unseen:.2g} %, {found.why}"
         )
     return done
 
@@ -248,7 +253,9 @@ def coverage(case: Case, trials: int, every: int, say: Callable[[str], None]) ->
     for k in range(trials):
         random = np.random.default_rng(1000 + k)
         recordings = [noisy(case, name, random) for name in ("move1", "move2")]
-        problem = identification(case.model, recordings, case.deep, BODIES, fibers="solved", start=case.start, every=every)
+        problem = identification(
+            case.model, recordings, case.deep, BODIES, fibers="solved", start=case.start, every=every
+        )
         p = problem.parameters
         true = case.truth(p)
         (begin,) = spread_starts(p, 0.1, 1, 2000 + k, true)
@@ -258,7 +265,10 @@ def coverage(case: Case, trials: int, every: int, say: Callable[[str], None]) ->
         inside.append((low <= true) & (true <= high))
         errors.append(np.abs(found.physical - true) / np.abs(true))
         learned.append(sure.learned)
-        say(f"noise {k}: {100 * inside[-1].mean():.0f} % of intervals hold the truth, median error {100 * np.median(errors[-1]):.1f} %")
+        say(
+            f"noise {k}: {100 * inside[-1].mean():.0f} % of intervals hold the truth, "
+            f"median error {100 * np.median(errors[-1]):.1f} %"
+        )
     return {
         "trials": trials,
         "coverage_percent": float(100 * np.mean(inside)),
@@ -271,7 +281,9 @@ def coverage(case: Case, trials: int, every: int, say: Callable[[str], None]) ->
 # The study ---------------------------------------------------------------------------------------------------
 
 
-def study(out: Path, quick: bool = False, parts: Sequence[str] = PARTS, say: Callable[[str], None] = print) -> dict[str, Any]:
+def study(
+    out: Path, quick: bool = False, parts: Sequence[str] = PARTS, say: Callable[[str], None] = print
+) -> dict[str, Any]:
     """Run the parts, write what they measured into the folder `out`, and return the summary."""
     out.mkdir(parents=True, exist_ok=True)
     begun = time.perf_counter()
@@ -349,7 +361,9 @@ def _write(out: Path, summary: dict[str, Any], runs: list[Run]) -> None:
         for key, group in groups.items()
     }
     write_text(out / "summary.json", json.dumps(summary, indent=1, allow_nan=True) + "\n")
-    rows = ["data,method,fibers,start,spread,loss,converged,iterations,seconds,cr1,cr2,cr2_muscle,base,well,well_worst,unseen,tendon"]
+    rows = [
+        "data,method,fibers,start,spread,loss,converged,iterations,seconds,cr1,cr2,cr2_muscle,base,well,well_worst,unseen,tendon"
+    ]
     for run in runs:
         s = run.scores
         rows.append(
