@@ -14,7 +14,7 @@ from myograd.estimate.mechanics import mechanics
 from myograd.estimate.problem import identification
 from myograd.estimate.rank import base_parameters, seen_muscles, unreached
 from myograd.estimate.recording import Recording, follow
-from myograd.estimate.residual import paper_residual
+from myograd.estimate.residual import muscle_forces, paper_residual
 from myograd.models import model_path
 
 BODIES = ("humerus", "ulna", "radius")
@@ -171,22 +171,20 @@ def test_both_forms_of_the_residual_agree(arm: mg.Model, swing: Recording, worke
     r = r.reshape(len(swing), -1)
     unknowns = p.unknowns(jnp.asarray(z))
     data = problem._from(fibers)[0]
-    from myograd.estimate.residual import muscle_forces
-
     force, _ = muscle_forces(problem.driven, problem.schemes[0], data, unknowns.muscle, unknowns.common)
     for k in (5, 40):
         q, u = swing.q[k], swing.u[k]
         pull = -np.asarray(mg.muscle_gradients(arm, q))
         which = [arm.muscle_names.index(name) for name in problem.seen.identifiable]
-        G, bias = np.asarray(mg.constraint_jacobian(arm, q)), np.asarray(mg.constraint_bias(arm, q, u))
+        G, bias = mg.constraint_jacobian(arm, q), mg.constraint_bias(arm, q, u)
         paper = paper_residual(
             mg.mass_matrix(arm, q),
             mg.bias_forces(arm, q, u),
             G,
             -bias,
             swing.udot[k],
-            pull[which].T @ np.asarray(force[k]),
-            pull[[arm.muscle_names.index(name) for name in deep]],
+            jnp.asarray(pull[which].T) @ force[k],
+            jnp.asarray(pull[[arm.muscle_names.index(name) for name in deep]]),
         )
         assert np.linalg.norm(r[k]) == pytest.approx(float(jnp.linalg.norm(paper)), rel=1e-6)
 

@@ -139,7 +139,7 @@ class Parameters:
         return jnp.einsum("bmf,bf->bm", self.maps, z[: self.of_bodies].reshape(-1, 10)).ravel()
 
     def _scalars(self, z: Float[Array, " z"]) -> Float[Array, " s"]:
-        return self.low + (self.high - self.low) * jax.nn.sigmoid(z[self.of_bodies :])
+        return jnp.asarray(self.low) + (self.high - self.low) * jax.nn.sigmoid(z[self.of_bodies :])
 
     def scales(self) -> np.ndarray:
         """What counts as a change of one in the vector, at the start: of bodies the whole pseudo-inertia, of other numbers

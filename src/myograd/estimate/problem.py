@@ -174,7 +174,7 @@ def identification(
                 f"muscle {name!r} is a {kind}; identification is for {' and '.join(FIRST_ORDER)}, whose activation "
                 "follows Eqs. 17-18"
             )
-    p = parameters(model, tuple(bodies), driven, tuple(of_muscle), tuple(common), limits, start)
+    p = parameters(model, tuple(bodies), driven, tuple(of_muscle or ()), tuple(common), limits, start)
     if set(asked) != set(driven):
         p.free_muscle[:, [i for i, name in enumerate(driven) if name not in asked]] = False
         p = parameters_of(model, p, limits)
@@ -235,12 +235,12 @@ def tendon_stage(problem: Problem, physical: np.ndarray) -> Problem:
     """The paper's second stage: tendon slack lengths by Eq. 16, all else as the first stage has found it (`physical`)."""
     p = problem.parameters
     unknowns = p.unknowns(jnp.asarray(p.vector(physical)))
-    common = dict(zip(COMMON, np.asarray(unknowns.common).tolist(), strict=True))
+    common = {name: float(value) for name, value in zip(COMMON, unknowns.common, strict=True)}
     return identification(
         fitted_model(problem.model, p, physical),
         problem.recordings,
         problem.seen.deep,
-        muscles=[name for name, asked in zip(p.muscles, p.free_muscle.any(axis=0), strict=True) if asked],
+        muscles=[name for name, asked in zip(p.muscles, np.any(p.free_muscle, axis=0).tolist(), strict=True) if asked],
         common=(),
         fibers="tendon",
         start=common,

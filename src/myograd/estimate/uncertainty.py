@@ -1,9 +1,9 @@
 """How well a fit knows what it found: standard errors, and combinations that the recording leaves open.
 
 Gauss-Newton: with J the Jacobian of the residual, s its noise and A the prior's rows, `H = J^T J / s^2 + A^T A`, and the
-covariance of the parameters is `H^-1 (J^T Omega J / s^4 + A^T A) H^-1`: residuals are correlated in time (motion is filtered, EMG
-is smooth), and Omega is the Toeplitz matrix of their own autocovariance. The prior's part is that of numbers whose true values lie about the
-prior's center.
+covariance of the parameters is `H^-1 (J^T Omega J / s^4 + A^T A) H^-1`: residuals are correlated in time (motion is filtered,
+EMG is smooth), and Omega is the Toeplitz matrix of their own autocovariance. The prior's part is that of numbers whose true
+values lie about the prior's center.
 """
 
 from __future__ import annotations

@@ -30,7 +30,7 @@ def figures(out: Path, runs: list[Run], names: dict[str, list[str]]) -> None:
         )
 
 
-def _band(figure: go.Figure, curves: list[np.ndarray], color: str, name: str, **place: int) -> None:
+def _band(figure: go.Figure, curves: list[np.ndarray], color: str, name: str, row: int, col: int) -> None:
     """Median and quartiles over the runs; runs that have ended stay where they are."""
     longest = max(len(curve) for curve in curves)
     whole = np.array([np.concatenate([curve, np.full(longest - len(curve), curve[-1])]) for curve in curves])
@@ -47,9 +47,10 @@ def _band(figure: go.Figure, curves: list[np.ndarray], color: str, name: str, **
             opacity=0.2,
             showlegend=False,
         ),
-        **place,
+        row=row,
+        col=col,
     )
-    figure.add_trace(go.Scatter(x=x, y=middle, line_color=color, name=name, showlegend=bool(name)), **place)
+    figure.add_trace(go.Scatter(x=x, y=middle, line_color=color, name=name, showlegend=bool(name)), row=row, col=col)
 
 
 def _errors(runs: list[Run], source: str) -> go.Figure:

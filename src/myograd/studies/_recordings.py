@@ -4,9 +4,9 @@
 
 The person is the shipped `arm` with other parameters (drawn once). A movement is designed with feedback: a smooth random
 reference for the five free coordinates, torques by inverse dynamics, shared by the muscles about a random co-contraction by
-bounded least squares. The EMG that comes out is moved forward by the electromechanical delay, and the recording is a separate run
-of the person's model with that EMG and no feedback. Every sample is exact by itself: accelerations and fibre velocities are those
-of the state.
+bounded least squares. The EMG that comes out is moved forward by the whole samples of the electromechanical delay, and the
+recording is a separate run of the person's model with that EMG and no feedback. Every sample is exact by itself:
+accelerations and fibre velocities are those of the state.
 """
 
 from __future__ import annotations
@@ -44,6 +44,7 @@ STEP = 1 / RATE
 PARTS = 8  # steps of the integrator per sample
 PERIOD = 5  # samples between two decisions of the controller
 TIMES = {"activation_time": 0.012, "deactivation_time": 0.045, "delay": 0.0434, "c1": -0.78, "c2": -0.55}
+WHOLE = int(TIMES["delay"] / STEP)  # samples
 LEAST, MOST = 0.02, 0.7  # EMG
 MIDDLE = np.array([0.7, 0.8, 0.1, 1.3, 0.3])  # rad; elevation plane and angle, rotation, elbow, pronation
 REACH = np.array([0.45, 0.30, 0.40, 0.45, 0.45])  # rad, standard deviation about it, roughly
@@ -215,7 +216,7 @@ def wanted_activation(model: Model, x: Array, now: Array, udot: Array, about: Ar
 
 
 def design(model: Model, seed: int) -> tuple[np.ndarray, np.ndarray]:
-    """EMG [T, m] without delay, and the state that the movement starts from."""
+    """EMG [T, m] with only the part of the delay that is less than a sample, and the state that the movement starts from."""
     random = np.random.default_rng(seed)
     m, n = len(model.muscle_names), len(MIDDLE)
     path, tone = wander(random, n, 1.6), wander(random, m, 2.5)
@@ -235,21 +236,26 @@ def design(model: Model, seed: int) -> tuple[np.ndarray, np.ndarray]:
     length, _ = lengths_and_gradient(
         model, pose(model, _state(model, jnp.asarray(x), a).q), _state(model, jnp.asarray(x), a).q
     )
+    a = np.round(a, 5)
     x[2 * n :] = fiber_equilibrium(model, length, jnp.zeros(m), jnp.asarray(a))
     start = x.copy()
     emg = [a]
     u1 = u2 = excitation = a
     b1, b2 = TIMES["c1"] + TIMES["c2"], TIMES["c1"] * TIMES["c2"]
+    gamma = 1 - (TIMES["delay"] / STEP - WHOLE)  # Eq. 21
     for k in range(int(SECONDS * RATE) // PERIOD):
         t = k * PERIOD * STEP
         soft = min(1.0, t / 0.3)
         q, qd, qdd = reference(t + 0.04)
         udot = soft * (qdd + 14.0 * (qd - x[n : 2 * n])) + 60.0 * (q - x[:n]) * soft - (1 - soft) * 10 * x[n : 2 * n]
         wanted = np.asarray(wanted_activation(model, x, a, udot, co_contraction(t)))
+        if k * PERIOD <= WHOLE:  # before the recording's first EMG can act
+            wanted = emg[0]
         course = [excitation]
         for j in range(PERIOD):
-            emg.append(emg[-1] + (wanted - emg[-1]) / (PERIOD - j) if j < PERIOD - 1 else wanted)
-            excitation = (1 + b1 + b2) * emg[-1] - b1 * u1 - b2 * u2
+            emg.append(np.round(emg[-1] + (wanted - emg[-1]) / (PERIOD - j), 5))
+            delayed = gamma * emg[-1] + (1 - gamma) * emg[-2]
+            excitation = (1 + b1 + b2) * delayed - b1 * u1 - b2 * u2
             u1, u2 = excitation, u1
             course.append(excitation)
         made = course_of(jnp.asarray(np.array(course)), jnp.asarray(a))
@@ -292,11 +298,7 @@ def main() -> None:
     free = model.constraints.free
     for name, seed in SEEDS.items():
         emg, start = design(model, seed)
-        ahead = np.arange(len(emg)) + TIMES["delay"] / STEP
-        early = np.column_stack([np.interp(ahead, np.arange(len(emg)), column) for column in emg.T])
-        early = np.round(early, 5)
-        early[0] = emg[0]
-        made = record(model, early, start)
+        made = record(model, np.concatenate([emg[WHOLE:], np.repeat(emg[-1:], WHOLE, axis=0)]), start)
         span = np.rad2deg(np.ptp(made["q"][:, free], axis=0))
         print(name, "ranges", np.round(span), "from", np.round(np.rad2deg(made["q"][:, free].min(axis=0))), flush=True)
         # Coordinates that constraints set are not stored; they follow from the free ones.

@@ -153,7 +153,9 @@ def opensim_recording(model: Model, path: Path, name: str) -> Recording:
     return Recording(
         name,
         it["time"],
-        *motion,
+        motion[0],
+        motion[1],
+        motion[2],
         it["emg"][:, order],
         model.muscle_names,
         it["fiber_length"][:, order],
