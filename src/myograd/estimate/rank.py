@@ -141,8 +141,8 @@ def base_parameters(
     Y = np.concatenate(rows)
     size = np.linalg.norm(Y, axis=0)
     size = np.where(size > SAME * size.max(), size, np.inf)  # columns of no effect stay out
-    R, order = linalg.qr(Y / size, mode="r", pivoting=True)  # type: ignore[misc]
-    R = R[: Y.shape[1]]
+    factors = linalg.qr(Y / size, mode="r", pivoting=True)
+    R, order = np.asarray(factors[0])[: Y.shape[1]], np.asarray(factors[-1])
     singular = np.linalg.svd(R, compute_uv=False)
     rank = int((singular > SAME * singular[0]).sum())
     kept, rest = order[:rank], order[rank:]

@@ -233,13 +233,12 @@ def design(model: Model, seed: int) -> tuple[np.ndarray, np.ndarray]:
     x = np.concatenate([q0, np.zeros(n), fibers])
     a = co_contraction(0.0)
     a = np.asarray(wanted_activation(model, x, a, np.zeros(n), a))
-    length, _ = lengths_and_gradient(
-        model, pose(model, _state(model, jnp.asarray(x), a).q), _state(model, jnp.asarray(x), a).q
-    )
+    at_start = _state(model, jnp.asarray(x), jnp.asarray(a)).q
+    length, _ = lengths_and_gradient(model, pose(model, at_start), at_start)
     a = np.round(a, 5)
     x[2 * n :] = fiber_equilibrium(model, length, jnp.zeros(m), jnp.asarray(a))
     start = x.copy()
-    emg = [a]
+    emg: list[np.ndarray] = [a]
     u1 = u2 = excitation = a
     b1, b2 = TIMES["c1"] + TIMES["c2"], TIMES["c1"] * TIMES["c2"]
     gamma = 1 - (TIMES["delay"] / STEP - WHOLE)  # Eq. 21
@@ -304,7 +303,7 @@ def main() -> None:
         # Coordinates that constraints set are not stored; they follow from the free ones.
         for key in ("q", "u", "udot"):
             made[key] = made[key][:, free]
-        np.savez_compressed(FOLDER / f"arm_{name}.npz", **made)
+        np.savez_compressed(FOLDER / f"arm_{name}.npz", **made)  # type: ignore[arg-type]
     (FOLDER / "arm_person.json").write_text(json.dumps({"rate": RATE, "seeds": SEEDS, **truth}, indent=1) + "\n")
 
 
