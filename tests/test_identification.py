@@ -12,7 +12,7 @@ import pytest
 import myograd as mg
 from myograd.errors import MyogradError
 from myograd.estimate.doubts import check
-from myograd.estimate.fit import Prior, fit, spread_starts
+from myograd.estimate.fit import fit, spread_starts
 from myograd.estimate.mechanics import mechanics
 from myograd.estimate.problem import Problem, fitted_model, identification, tendon_stage
 from myograd.estimate.recording import Recording, read_recording
@@ -86,8 +86,7 @@ def test_tendons_are_found_in_the_second_stage(problem: Problem):
     second = tendon_stage(problem, true)
     assert {name.split()[1] for name in second.parameters.names} == {"tendon_slack_length"}
     right = shipped_truth(second.parameters)
-    (start,) = spread_starts(second.parameters, 0.03, 1, 1, right)
-    found = fit(second, start, prior=Prior(start, 0.1))
+    found = fit(second)
     assert np.median(np.abs(found.physical / right - 1)) < 0.01
 
 

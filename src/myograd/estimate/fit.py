@@ -33,7 +33,7 @@ OFFSET = 1e-3  # relative offset at which a fit has converged
 MOST_DAMPED = 1e16
 SEARCH, SCREEN = 30, 6  # iterations of a fit that searches, and of a first look
 SAME = 5.0  # in -2 log of the posterior: closer than this is the same minimum
-EXPLAINED = 1e-4  # of the residual at the start: less is noise-free data at its minimum
+EXPLAINED = 3e-5  # of the residual at the start: less is noise-free data at its minimum
 FLIP = 0.25  # of the optimal fibre length: from one side of it to the other
 SPREAD = 0.2  # of a model's own numbers about the person's, relative
 

@@ -232,12 +232,20 @@ def fitted_model(model: Model, p: Parameters, physical: np.ndarray) -> Model:
 
 
 def tendon_stage(problem: Problem, physical: np.ndarray) -> Problem:
-    """The paper's second stage: tendon slack lengths by Eq. 16, all else as the first stage has found it (`physical`)."""
+    """The paper's second stage: tendon slack lengths by Eq. 16, all else as the first stage has found it (`physical`).
+
+    It starts from the slack lengths whose mean force is that of the fibres. A start from elsewhere may not move at all: a tendon
+    that is a tenth too long is slack, and its force does not change with its length.
+    """
     p = problem.parameters
     unknowns = p.unknowns(jnp.asarray(p.vector(physical)))
     common = {name: float(value) for name, value in zip(COMMON, unknowns.common, strict=True)}
+    slack = _balanced_tendons(problem, unknowns)
+    model = fitted_model(problem.model, p, physical)
+    which = np.array([model.muscle_names.index(name) for name in p.muscles])
+    lengths = model.muscles.tendon_slack_length.at[which].set(slack)
     return identification(
-        fitted_model(problem.model, p, physical),
+        replace(model, muscles=replace(model.muscles, tendon_slack_length=lengths)),
         problem.recordings,
         problem.seen.deep,
         muscles=[name for name, asked in zip(p.muscles, np.any(p.free_muscle, axis=0).tolist(), strict=True) if asked],
@@ -246,6 +254,32 @@ def tendon_stage(problem: Problem, physical: np.ndarray) -> Problem:
         start=common,
         known=[with_bodies(it, np.asarray(unknowns.moments)) for it in problem.mechanics],
     )
+
+
+def _balanced_tendons(problem: Problem, unknowns: Unknowns) -> jax.Array:
+    """[m] tendon slack lengths with which tendons pull, in the mean, as recorded fibres do: by bisection, since a longer
+    tendon pulls less."""
+    muscle = unknowns.muscle
+    given = []
+    for data, scheme in zip(problem.data, problem.schemes, strict=True):
+        a = forces.activations(data.emg, muscle[5], unknowns.common, scheme.step, scheme.substeps)
+        driven = forces.with_values(problem.driven, muscle)
+        given.append((data, a, forces.forces_of_fibers(driven, a, data.fiber_length, data.fiber_velocity)))
+
+    @jax.jit
+    def excess(slack: jax.Array) -> jax.Array:
+        driven = forces.with_values(problem.driven, muscle.at[4].set(slack))
+        return sum(  # type: ignore[return-value]
+            jnp.mean(forces.forces_of_tendons(driven, data.length, a, data.fiber_length) - force, axis=0)
+            for data, a, force in given
+        )
+
+    low, high = 0.2 * muscle[4], 4.0 * muscle[4]
+    for _ in range(60):
+        middle = (low + high) / 2
+        strong = excess(middle) > 0
+        low, high = jnp.where(strong, middle, low), jnp.where(strong, high, middle)
+    return (low + high) / 2
 
 
 def parameters_of(model: Model, p: Parameters, limits: Mapping[str, tuple[float, float]] | None) -> Parameters:

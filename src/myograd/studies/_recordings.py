@@ -28,11 +28,12 @@ from myograd.dynamics import constraints as held
 from myograd.dynamics.api import forward_dynamics, inverse_dynamics
 from myograd.dynamics.kinematics import pose
 from myograd.estimate import inertia
+from myograd.estimate.forces import BACKWARD
 from myograd.estimate.parameters import MUSCLE
 from myograd.force.motion import State
 from myograd.model.model import Model
 from myograd.muscle.activation import activation_rate, integrate_activation
-from myograd.muscle.contraction import fiber_equilibrium, muscle_states
+from myograd.muscle.contraction import fiber_equilibrium, force_balance, muscle_states
 from myograd.muscle.emg import emg_to_excitation
 from myograd.muscle.length import lengths_and_gradient
 
@@ -129,11 +130,18 @@ def _state(model: Model, x: Array, activation: Array) -> State:
     return State(q, u, activation, x[2 * n :])
 
 
-class Rates(NamedTuple):
-    """Of a state: its rate of change, how fibre velocities change with fibre lengths [1/s], the state and its rate in full."""
+class Moving(NamedTuple):
+    """A state on its way: free coordinates, their speeds and fibre lengths; fibre lengths of the two steps before; the last
+    accelerations."""
 
     x: Array
-    stiffness: Array
+    earlier: Array
+    udot: Array
+
+
+class Rates(NamedTuple):
+    """What a state does."""
+
     state: State
     udot: Array
     fiber_velocity: Array
@@ -142,38 +150,51 @@ class Rates(NamedTuple):
 def _rates(model: Model, x: Array, activation: Array) -> Rates:
     state = _state(model, x, activation)
     length, gradient = lengths_and_gradient(model, pose(model, state.q), state.q)
-
-    def muscles(fiber: Array) -> tuple[Array, Array]:
-        found = muscle_states(model, length, gradient @ state.u, activation, fiber)
-        return found.fiber_velocity, found.tendon_force
-
-    fiber = state.fiber_length
-    (velocity, force), (stiffness, _) = jax.jvp(muscles, (fiber,), (jnp.ones_like(fiber),))
-    udot = forward_dynamics(model, state.q, state.u, -force @ gradient)
-    free = model.constraints.free
-    return Rates(jnp.concatenate([state.u[free], udot[free], velocity]), stiffness, state, udot, velocity)
+    found = muscle_states(model, length, gradient @ state.u, activation, state.fiber_length)
+    udot = forward_dynamics(model, state.q, state.u, -found.tendon_force @ gradient)
+    return Rates(state, udot, found.fiber_velocity)
 
 
 @jax.jit
-def period(model: Model, x: Array, course: Course) -> Array:
-    """[PERIOD + 1, x] the states at the samples of one period.
+def period(model: Model, start: Moving, course: Course) -> tuple[Moving, Array]:
+    """The state after one period, and those at its samples [PERIOD, x].
 
-    ROS2 (Verwer, Spee, Blom, Hundsdorfer, 1999): of order 2 with any approximation of the Jacobian, here the fibres' own
-    stiffness, which alone is stiff.
+    Coordinates by the explicit two-step formula of Adams; fibres, which are stiff, by implicit backward differences of order
+    3 at the new length of the path. How well the coordinates are integrated does not matter to a recording; that the fibres
+    obey their equation along the path does.
     """
-    h, gamma = STEP / PARTS, 1 + 1 / np.sqrt(2)
-    still = jnp.zeros(len(x) - len(model.muscle_names))
+    h, free = STEP / PARTS, model.constraints.free
+    n = len(free)
+    own, *factors = BACKWARD[3]
 
-    def advance(x: Array, k: Array) -> tuple[Array, Array]:
-        now = _rates(model, x, _at(course, k * h))
-        inverse = 1 / (1 - gamma * h * jnp.concatenate([still, now.stiffness]))
-        k1 = inverse * now.x
-        k2 = inverse * (_rates(model, x + h * k1, _at(course, (k + 1) * h)).x - 2 * k1)
-        after = x + h * (1.5 * k1 + 0.5 * k2)
-        return after, after
+    def advance(now: Moving, k: Array) -> tuple[Moving, Array]:
+        udot = _rates(model, now.x, _at(course, k * h)).udot[free]
+        u = now.x[n : 2 * n] + h * (1.5 * udot - 0.5 * now.udot)
+        q = now.x[:n] + h / 2 * (now.x[n : 2 * n] + u)
+        a = _at(course, (k + 1) * h)
+        past = jnp.stack([now.x[2 * n :], *now.earlier])
+        at = _state(model, jnp.concatenate([q, u, past[0]]), a)
+        length, _ = lengths_and_gradient(model, pose(model, at.q), at.q)
 
-    rest = jax.lax.scan(advance, x, jnp.arange(PERIOD * PARTS))[1]
-    return jnp.concatenate([x[None], rest[PARTS - 1 :: PARTS]])
+        def balance(fiber: Array) -> Array:
+            return force_balance(model, length, a, fiber, (own * fiber + jnp.asarray(factors) @ past) / h)
+
+        def newton(_: int, fiber: Array) -> Array:
+            value, slope = jax.jvp(balance, (fiber,), (jnp.ones_like(fiber),))
+            return fiber - value / slope
+
+        fiber = jax.lax.fori_loop(0, 6, newton, 3 * past[0] - 3 * past[1] + past[2])
+        x = jnp.concatenate([q, u, fiber])
+        return Moving(x, past[:2], udot), x
+
+    end, xs = jax.lax.scan(advance, start, jnp.arange(PERIOD * PARTS))
+    return end, xs[PARTS - 1 :: PARTS]
+
+
+def at_rest(model: Model, x: np.ndarray) -> Moving:
+    """A state in which fibres do not move, and nothing is accelerated."""
+    fibers = jnp.asarray(x[-len(model.muscle_names) :])
+    return Moving(jnp.asarray(x), jnp.stack([fibers, fibers]), jnp.zeros(len(model.constraints.free)))
 
 
 @jax.jit
@@ -237,7 +258,7 @@ def design(model: Model, seed: int) -> tuple[np.ndarray, np.ndarray]:
     length, _ = lengths_and_gradient(model, pose(model, at_start), at_start)
     a = np.round(a, 5)
     x[2 * n :] = fiber_equilibrium(model, length, jnp.zeros(m), jnp.asarray(a))
-    start = x.copy()
+    start, moving = x.copy(), at_rest(model, x)
     emg: list[np.ndarray] = [a]
     u1 = u2 = excitation = a
     b1, b2 = TIMES["c1"] + TIMES["c2"], TIMES["c1"] * TIMES["c2"]
@@ -258,7 +279,8 @@ def design(model: Model, seed: int) -> tuple[np.ndarray, np.ndarray]:
             u1, u2 = excitation, u1
             course.append(excitation)
         made = course_of(jnp.asarray(np.array(course)), jnp.asarray(a))
-        x, a = np.asarray(period(model, x, made)[-1]), np.asarray(made.a[-1])
+        moving, _ = period(model, moving, made)
+        x, a = np.asarray(moving.x), np.asarray(made.a[-1])
         if k % 50 == 0:
             print(f"  {t:.2f} s", np.round(np.rad2deg(x[:n]), 0), np.round(np.rad2deg(q), 0), flush=True)
     return np.array(emg), start
@@ -270,16 +292,16 @@ def design(model: Model, seed: int) -> tuple[np.ndarray, np.ndarray]:
 def record(model: Model, emg: np.ndarray, start: np.ndarray) -> dict[str, np.ndarray]:
     """The movement that an EMG [T, m] makes, without feedback."""
     excitation = np.asarray(emg_to_excitation(emg, STEP, TIMES["delay"], TIMES["c1"], TIMES["c2"]))
-    a, x = jnp.asarray(emg[0]), jnp.asarray(start)
+    a, moving = jnp.asarray(emg[0]), at_rest(model, start)
     states, activations = [np.asarray(start)[None]], [np.asarray(a)[None]]
     for k in range(0, len(emg) - 1, PERIOD):
         made = course_of(jnp.asarray(excitation[k : k + PERIOD + 1]), a)
-        ys = period(model, x, made)
-        states.append(np.asarray(ys[1:]))
+        moving, xs = period(model, moving, made)
+        states.append(np.asarray(xs))
         activations.append(np.asarray(made.a[1:]))
-        x, a = ys[-1], made.a[-1]
-    xs, activation = np.concatenate(states), np.concatenate(activations)
-    rates = jax.jit(lambda xs, a: jax.lax.map(lambda pair: _rates(model, *pair), (xs, a)))(xs, activation)
+        a = made.a[-1]
+    every, activation = np.concatenate(states), np.concatenate(activations)
+    rates = jax.jit(lambda xs, a: jax.lax.map(lambda pair: _rates(model, *pair), (xs, a)))(every, activation)
     return {
         "time": STEP * np.arange(len(emg)),
         "q": np.asarray(rates.state.q),
