@@ -150,21 +150,25 @@ def regressors(
     at = pose(model, q)
     moving = motion(model, q, u, at)
     lifted = accelerations(model, at, moving, udot) - jnp.concatenate([jnp.zeros(3), model.gravity])[:, None]
-    needs, masses = [], []
-    for name in bodies:
-        body = model.body_names.index(name)
-        need, mass = 0.0, 0.0
-        for link in np.flatnonzero(model.tree.link_body == body):
-            J = (at.screws * model.tree.speed_links[:, link]) @ C  # [6, n]
-            A, V = lifted[:, link, None], moving.velocity[:, link, None]
+    owners = np.array([model.body_names.index(name) for name in bodies], int)
+    links = np.flatnonzero(np.isin(model.tree.link_body, owners))  # a body that closes a loop has two
+    J = jnp.einsum("kc,cl,cn->lkn", at.screws, model.tree.speed_links[:, links], C)
 
-            def of(phi: Array, J: Array = J, A: Array = A, V: Array = V, link: int = int(link)) -> tuple[Array, Array]:
-                inertia = _in_ground(phi, at.rotation[:, :, link], at.origin[:, link])[:, None]
-                wrench = apply_inertia(inertia, A) + force_cross(V, apply_inertia(inertia, V))
-                return J.T @ wrench[:, 0], J.T @ apply_inertia(jnp.broadcast_to(inertia, (10, J.shape[1])), J)
+    def of_link(R: Array, p: Array, J: Array, A: Array, V: Array) -> tuple[Array, Array]:
+        def of(phi: Array) -> tuple[Array, Array]:
+            inertia = _in_ground(phi, R, p)[:, None]
+            wrench = apply_inertia(inertia, A[:, None]) + force_cross(V[:, None], apply_inertia(inertia, V[:, None]))
+            return J.T @ wrench[:, 0], J.T @ apply_inertia(jnp.broadcast_to(inertia, (10, J.shape[1])), J)
 
-            per_need, per_mass = jax.vmap(of, out_axes=-1)(model.tree.link_share[link] * jnp.eye(10))
-            need, mass = need + per_need, mass + per_mass
-        needs.append(need)
-        masses.append(mass)
-    return jnp.stack(needs, axis=1), jnp.stack(masses, axis=2)
+        return jax.vmap(of, out_axes=-1)(jnp.eye(10))
+
+    parts = (
+        jnp.moveaxis(at.rotation[:, :, links], 2, 0),
+        at.origin[:, links].T,
+        J,
+        lifted[:, links].T,
+        moving.velocity[:, links].T,
+    )
+    need, mass = jax.vmap(of_link)(*parts)
+    share = (model.tree.link_body[links] == owners[:, None]) * model.tree.link_share[links]  # [bodies, links]
+    return jnp.einsum("bl,lnm->nbm", share, need), jnp.einsum("bl,lijm->ijbm", share, mass)
