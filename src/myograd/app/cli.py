@@ -233,11 +233,16 @@ def moment_arms(
 @app.command()
 def identify(
     model: Model,
-    motion: Annotated[list[Path], typer.Option(help="Joint angles over time (.sto, .mot); once per recording.")],
-    emg: Annotated[
-        list[Path], typer.Option(help="EMG envelopes, columns named after muscles; in the order of --motion.")
-    ],
     target: Annotated[Path, typer.Option("--out", help="The .osim file to write: the personal model.")],
+    motion: Annotated[
+        list[Path] | None, typer.Option(help="Joint angles over time (.sto, .mot); once per recording.")
+    ] = None,
+    emg: Annotated[
+        list[Path] | None, typer.Option(help="EMG envelopes, columns named after muscles; in the order of --motion.")
+    ] = None,
+    shipped: Annotated[
+        bool, typer.Option("--shipped", help="Use the recordings that come with myograd, of its `arm`.")
+    ] = False,
     deep: Annotated[str, typer.Option(help="Muscles without EMG, with commas; their forces are unknowns.")] = "",
     bodies: Annotated[str, typer.Option(help="Bodies whose ten inertial parameters are identified, with commas.")] = "",
     unseen_motion: Annotated[
@@ -265,14 +270,17 @@ def identify(
     with err.status("loading JAX ...") as status:
         loaded = myograd.load_model(path)
         filtered = low_pass or None
-        recordings = work.read_recordings(loaded, motion, emg, filtered, mvc)
-        unseen = (
-            work.read_recordings(loaded, unseen_motion or [], unseen_emg or [], filtered, mvc)
-            if unseen_motion or unseen_emg
-            else []
-        )
+        if shipped:
+            recordings, unseen, hidden, asked = work.shipped_recordings(loaded)
+        else:
+            recordings = work.read_recordings(loaded, motion or [], emg or [], filtered, mvc)
+            judging = unseen_motion or unseen_emg
+            unseen = (
+                work.read_recordings(loaded, unseen_motion or [], unseen_emg or [], filtered, mvc) if judging else []
+            )
+            hidden, asked = _names(deep), _names(bodies)
         result = work.identify(
-            loaded, recordings, _names(deep), _names(bodies), unseen, gains, robust, every, checkpoint, status.update
+            loaded, recordings, hidden, asked, unseen, gains, robust, every, checkpoint, status.update
         )
     out.print(work.view(result))
     for line in [*result.problem.seen.text().splitlines(), *work.sentences(result)]:

@@ -21,6 +21,7 @@ from myograd.estimate.fit import Fit, Progress, Robust, search
 from myograd.estimate.parameters import MUSCLE
 from myograd.estimate.problem import Problem, fitted_model, identification
 from myograd.estimate.recording import Recording, read_recording
+from myograd.estimate.shipped import shipped_deep, shipped_recording
 from myograd.estimate.uncertainty import Uncertainty, uncertainty
 from myograd.estimate.validate import Validation, validate
 from myograd.files.atomic import write_text
@@ -77,6 +78,14 @@ def read_recordings(
         )
         found.append(read_recording(model, myograd.read_table(motion), scaled, motion.stem, low_pass))
     return found
+
+
+def shipped_recordings(model: Model) -> tuple[list[Recording], list[Recording], tuple[str, ...], tuple[str, ...]]:
+    """What comes with Myograd: two movements, an unseen one, the deep muscles, and the bodies whose inertia differs."""
+    if model.names.model != "arm":
+        raise MyogradError(f"the shipped recordings are of the shipped model 'arm', not of {model.names.model!r}")
+    fitted = [shipped_recording(name, model, fibers=False) for name in ("move1", "move2")]
+    return fitted, [shipped_recording("move3", model, fibers=False)], shipped_deep(), ("humerus", "ulna", "radius")
 
 
 def identify(
