@@ -10,10 +10,13 @@ Both sides' left halves are linear in the inertial parameters of bodies; C, the 
 from __future__ import annotations
 
 from dataclasses import dataclass
+from functools import partial
 
 import equinox as eqx
+import jax
 import jax.numpy as jnp
 import numpy as np
+from jax import lax
 from jaxtyping import Array
 
 from ..dynamics import constraints as held
@@ -61,37 +64,48 @@ def mechanics(model: Model, recording: Recording, bodies: tuple[str, ...], accep
     for name in bodies:
         if name not in model.body_names:
             raise ModelError(f"there is no body {name!r} to identify{nearest(name, model.body_names)}")
-    which = np.array([model.body_names.index(name) for name in bodies], int)
-    rest = eqx.tree_at(lambda m: m.bodies.mass, model, model.bodies.mass.at[which].set(0.0))
-
-    def of(q: Array, u: Array, udot: Array) -> tuple[Array, ...]:
-        C = free_motion(model, q)
-        per_need, per_mass = regressors(model, q, u, udot, C, bodies)
-        needed = C.T @ inverse_dynamics(rest, q, u, udot)
-        return needed, per_need.reshape(C.shape[1], -1), C.T @ mass_matrix(rest, q) @ C, _flat(per_mass), C
-
     it = recording
-    need, need_per, mass, mass_per, motion = (np.asarray(x) for x in batched(of, CHUNK)(it.q, it.u, it.udot))
+    need, need_per, mass, mass_per, motion = (
+        np.asarray(x) for x in _terms(model, jnp.asarray(it.q), jnp.asarray(it.u), jnp.asarray(it.udot), bodies)
+    )
     if model.source.description.forces:
         need = need - _known_forces(model, it, motion, accept)
     length, pull = it.length, it.pull
     if length is None or pull is None:
         need_paths(model, "identification", accept)
-
-        def paths(q: Array) -> tuple[Array, Array]:
-            length, gradient = lengths_and_gradient(model, pose(model, q), q)
-            return muscle_rows(model, length), -muscle_rows(model, gradient)
-
-        found_length, found_pull = (np.asarray(x) for x in batched(paths, CHUNK)(it.q))
-        length = found_length if length is None else length
-        pull = found_pull if pull is None else pull
+        found = [np.asarray(x) for x in _paths(model, jnp.asarray(it.q))]
+        length = found[0] if length is None else length
+        pull = found[1] if pull is None else pull
     arms = np.einsum("tmc,tcn->tmn", pull, motion)
     return Mechanics(need, need_per, mass, mass_per, motion, arms, length, -np.einsum("tmc,tc->tm", pull, it.u))
 
 
-def _flat(per_mass: Array) -> Array:
-    n = per_mass.shape[0]
-    return per_mass.reshape(n, n, -1)
+@partial(jax.jit, static_argnames="bodies")
+def _terms(model: Model, q: Array, u: Array, udot: Array, bodies: tuple[str, ...]) -> tuple[Array, ...]:
+    """The first five of `Mechanics`. Compiled once per structure of a model, not per recording."""
+    which = np.array([model.body_names.index(name) for name in bodies], int)
+    rest = eqx.tree_at(lambda m: m.bodies.mass, model, model.bodies.mass.at[which].set(0.0))
+
+    def of(sample: tuple[Array, Array, Array]) -> tuple[Array, ...]:
+        q, u, udot = sample
+        C = free_motion(model, q)
+        n, count = C.shape[1], 10 * len(bodies)
+        per_need, per_mass = regressors(model, q, u, udot, C, bodies)
+        needed = C.T @ inverse_dynamics(rest, q, u, udot)
+        return needed, per_need.reshape(n, count), C.T @ mass_matrix(rest, q) @ C, per_mass.reshape(n, n, count), C
+
+    return lax.map(of, (q, u, udot), batch_size=CHUNK)
+
+
+@jax.jit
+def _paths(model: Model, q: Array) -> tuple[Array, Array]:
+    """Lengths of the muscles' paths, and generalised forces of unit tensions."""
+
+    def of(q: Array) -> tuple[Array, Array]:
+        length, gradient = lengths_and_gradient(model, pose(model, q), q)
+        return muscle_rows(model, length), -muscle_rows(model, gradient)
+
+    return lax.map(of, q, batch_size=CHUNK)
 
 
 def free_motion(model: Model, q: Array) -> Array:
