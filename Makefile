@@ -1,5 +1,5 @@
 # Every target makes the virtual environment it needs by itself, with the pinned versions in requirements/.
-#   make demo      simulate a leg swinging, write demo.html
+#   make demo      simulate a leg swinging, identify a person's arm; write demo.html, demo_person.html and demo_person.osim
 #   make test      style, types, tests
 #   make lint      style and types only
 #   make bench     compare speed with OpenSim, MuJoCo and Pinocchio, write docs/benchmarks.md
@@ -34,6 +34,7 @@ $(VENV)/installed-%: requirements/%.txt pyproject.toml | $(BIN)/pip
 
 demo: $(VENV)/installed-run
 	$(BIN)/myograd demo --out demo.html
+	$(BIN)/myograd identify arm --shipped --every 4 --out demo_person.osim --report demo_person.html --force
 
 # The check that imports point in one direction is tests/test_imports.py.
 test: lint
@@ -63,7 +64,7 @@ lock: | $(BIN)/pip
 	PATH="$(CURDIR)/$(BIN):$$PATH" scripts/lock.sh
 
 clean:
-	rm -rf site dist demo.html .pytest_cache .ruff_cache .hypothesis
+	rm -rf site dist demo.html demo_person.html demo_person.osim .pytest_cache .ruff_cache .hypothesis
 	find . -path ./$(VENV) -prune -o -name __pycache__ -type d -prune -exec rm -rf {} +
 
 distclean: clean

@@ -22,6 +22,7 @@ from pathlib import Path
 
 import jax
 import numpy as np
+from identification import identification_grid, measure_identification
 from muscles import compare_muscles, muscle_grid
 from ours import BATCH, Function, batched, first_call, quantities, repeated, runner, streamed, weighted
 from peers_opensim import OpenSim
@@ -228,19 +229,27 @@ def main() -> None:
         console.print(f"[bold]{file.stem}[/bold], muscles ...")
         driven += compare_muscles(file, *poses_of(mg.load_model(file), file), seconds)
     muscle_grid(driven).print(console)
+    console.print("[bold]identification[/bold] ...")
+    identified = measure_identification(options.quick)
+    identification_grid(identified).print(console)
     console.print("[bold]trees of hinges[/bold]: MuJoCo, Pinocchio ...")
     rigid = [measure(hinges, seconds) for hinges in ((10,) if options.quick else (10, 40))]
     for grid in (compile_grid(results), rigid_grid(rigid)):
         grid.print(console)
     raw = options.json or (None if options.quick or options.model else Path(__file__).with_name("results.json"))
     if raw is not None:
-        tables = {"models": results, "wrapped": wrapped, "muscles": driven, "trees": rigid}
+        tables = {
+            "models": results,
+            "wrapped": wrapped,
+            "muscles": driven,
+            "identification": identified,
+            "trees": rigid,
+        }
         data = {"machine": dict(about)} | {name: [asdict(row) for row in rows] for name, rows in tables.items()}
         write_text(raw, json.dumps(data, indent=1) + "\n")
     if options.out is not None:
-        write_text(
-            options.out, page(about, results, [wrapped_grid(wrapped), muscle_grid(driven)], rigid, BATCH, options.quick)
-        )
+        others = [wrapped_grid(wrapped), muscle_grid(driven), identification_grid(identified)]
+        write_text(options.out, page(about, results, others, rigid, BATCH, options.quick))
     console.print(f"done in {time.perf_counter() - started:.0f} s")
 
 

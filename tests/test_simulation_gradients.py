@@ -43,7 +43,7 @@ Parameters = dict[str, jax.Array]
 def check(
     function: Callable[[Parameters, bool], jax.Array], at: Parameters, steps: dict[str, float], same: float = 1e-9
 ) -> None:
-    """`function(parameters, forward)` must have the `same` derivatives in both modes, and the same as differences of `steps` have.
+    """`function(parameters, forward)` must have the `same` derivatives in both modes, and as differences of `steps` have.
 
     Along one random direction of every parameter, as large as the parameter itself.
     """
@@ -130,7 +130,9 @@ def pendulum() -> tuple[mg.Model, Parameters]:
     )
 
 
-STEPS = dict.fromkeys(("u", "mass", "torque", "excitation"), 1e-3) | dict.fromkeys(("q", "activation", "optimal"), 1e-4)
+STEPS: dict[str, float] = {}
+STEPS |= dict.fromkeys(("u", "mass", "torque", "excitation"), 1e-3)
+STEPS |= dict.fromkeys(("q", "activation", "optimal"), 1e-4)
 STEPS |= dict.fromkeys(("fiber_length", "slack"), 1e-5)  # tendons are stiff
 
 

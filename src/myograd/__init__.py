@@ -30,6 +30,8 @@ _PLACES = {
     "muscle.emg": "ExcitationFilter emg_envelope emg_to_excitation",
     "muscle.api": "moment_arms muscle_gradients muscle_lengths muscle_speeds path_points",
     "muscle.jumps": "Jump length_jumps",
+    "estimate.recording": "Recording read_recording",
+    "estimate.problem": "fitted_model identification",
     "force.external": "ExternalForces external_forces external_wrenches",
     "simulation.run": "SimulationStopped simulate",
     "simulation.initial": "initial_state state_from_table",

@@ -311,7 +311,7 @@ def simulate(
         accuracy,
         step,
         alpha,
-        tuple(name.strip() for name in accept.split(",") if name.strip()),
+        tuple(_names(accept)),
     )
     with Progress(*Progress.get_default_columns(), console=err, transient=True) as bar:
         task = bar.add_task("loading and compiling ...", total=1.0)
@@ -328,6 +328,77 @@ def simulate(
     if done.stopped:
         _line("stopped", done.stopped, "red")
         raise typer.Exit(3)
+
+
+@app.command()
+def identify(
+    model: Model,
+    target: Annotated[Path, typer.Option("--out", help="The .osim file to write: the personal model.")],
+    motion: Annotated[
+        list[Path] | None, typer.Option(help="Joint angles over time (.sto, .mot); once per recording.")
+    ] = None,
+    emg: Annotated[
+        list[Path] | None, typer.Option(help="EMG envelopes, columns named after muscles; in the order of --motion.")
+    ] = None,
+    shipped: Annotated[
+        bool, typer.Option("--shipped", help="Use the recordings that come with myograd, of its `arm`.")
+    ] = False,
+    deep: Annotated[str, typer.Option(help="Muscles without EMG, with commas; their forces are unknowns.")] = "",
+    bodies: Annotated[str, typer.Option(help="Bodies whose ten inertial parameters are identified, with commas.")] = "",
+    unseen_motion: Annotated[
+        list[Path] | None, typer.Option(help="A movement to judge the fit by; not fitted.")
+    ] = None,
+    unseen_emg: Annotated[list[Path] | None, typer.Option(help="Its EMG.")] = None,
+    low_pass: Annotated[float, typer.Option(help="Of the joint angles, Hz; 0 for none.")] = 6.0,
+    mvc: Annotated[float, typer.Option(help="EMG is divided by this: 100 if it is in percent.")] = 1.0,
+    gains: Annotated[bool, typer.Option("--gains", help="Identify a gain of each EMG channel, too.")] = False,
+    robust: Annotated[bool, typer.Option("--robust", help="Let samples that do not fit weigh less.")] = False,
+    every: Annotated[int, typer.Option(min=1, help="Use one sample in so many.")] = 1,
+    table: Annotated[Path | None, typer.Option(help="Write (or replace) a .csv file of all parameters.")] = None,
+    report: Annotated[Path | None, typer.Option(help="Write (or replace) an .html report.")] = None,
+    checkpoint: Annotated[Path | None, typer.Option(help="An .npz file to go on from after an interruption.")] = None,
+    force: Annotated[bool, typer.Option("--force", help="Replace --out if it exists.")] = False,
+) -> None:
+    """Identify a person's bones and muscles from motion and EMG, without EMG of deep muscles."""
+    for path, ending in ((target, ".osim"), (table, ".csv"), (report, ".html"), (checkpoint, ".npz")):
+        _fit(path, ending)
+    if target.exists() and not force:
+        raise MyogradError(f"{target} exists already; --force replaces it")
+    path = find(model)
+    from myograd.app import identify as work
+
+    with err.status("loading JAX ...") as status:
+        loaded = myograd.load_model(path)
+        filtered = low_pass or None
+        if shipped:
+            recordings, unseen, hidden, asked = work.shipped_recordings(loaded)
+        else:
+            recordings = work.read_recordings(loaded, motion or [], emg or [], filtered, mvc)
+            judging = unseen_motion or unseen_emg
+            unseen = (
+                work.read_recordings(loaded, unseen_motion or [], unseen_emg or [], filtered, mvc) if judging else []
+            )
+            hidden, asked = _names(deep), _names(bodies)
+        result = work.identify(
+            loaded, recordings, hidden, asked, unseen, gains, robust, every, checkpoint, status.update
+        )
+    out.print(work.view(result))
+    for line in [*result.problem.seen.text().splitlines(), *work.sentences(result)]:
+        out.print(line, soft_wrap=True)
+    if table:
+        work.write_table(result, table)
+        _wrote(table)
+    if report:
+        work.write_report(result, report)
+        _wrote(report)
+    if not result.fit.converged:
+        raise MyogradError(f"{target} was not written: the fit has not converged ({result.fit.why})")
+    myograd.save_model(work.personal_model(result), target)
+    _wrote(target)
+
+
+def _names(text: str) -> list[str]:
+    return [name.strip() for name in text.split(",") if name.strip()]
 
 
 @app.command()
@@ -355,10 +426,11 @@ def study(
     name: Annotated[str, typer.Argument(metavar="NAME", help=f"One of: {', '.join(STUDIES)}.")],
     target: Annotated[Path, typer.Option("--out", help="The folder to write into; it is made if it is not there.")],
     quick: Annotated[bool, typer.Option("--quick", help="Smaller: for a first look.")] = False,
+    parts: Annotated[str, typer.Option(help="Only these parts of it, with commas.")] = "",
 ) -> None:
     """Repeat an experiment of a paper: numbers (summary.json), tables (.csv) and figures (.html)."""
     with err.status(f"running the study {name} ..."):
-        run_study(name, target, quick)
+        run_study(name, target, quick, tuple(_names(parts)))
     _wrote(target / "summary.json")
 
 

@@ -37,6 +37,8 @@ CLASSES: dict[str, ModuleType] = {
 }
 """Each has `variant` and `shape` (what of a class is static), `dynamics`, `equilibrium`, `force_balance` and
 `activation_derivative`, with the same arguments in all of them."""
+FIRST_ORDER = (MILLARD, THELEN)
+"""Classes whose activation follows Eqs. 17-18 of paper 000 (`activation_rate`)."""
 SHAPES.update(dict.fromkeys(("activation", "excitation", "fiber_length", "fiber_velocity"), ("muscle_names",)))
 NOTHING: Any = np.zeros(0)
 
@@ -155,6 +157,19 @@ def _group_balance(
 ) -> Vector:
     a = _activated(group, activation)
     return group.of.force_balance(p, group.shape, length, a, fiber_length, fiber_velocity)
+
+
+def fiber_forces(model: Model, activation: Vector, fiber_length: Vector, fiber_velocity: Vector) -> Vector:
+    """Fibre force along the tendon [N] from the fibre's length [m] and velocity [m/s], whatever the tendon does. For the classes
+    of `FIRST_ORDER` with elastic tendons."""
+    normalised = _each(
+        model,
+        lambda group, p, a, fiber, v: group.of.fiber_force(p, group.shape, _activated(group, a), fiber, v),
+        activation,
+        fiber_length,
+        fiber_velocity,
+    )
+    return model.muscles.max_isometric_force * normalised
 
 
 # From coordinates and speeds ---------------------------------------------------------------------------------

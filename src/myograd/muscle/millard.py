@@ -186,6 +186,14 @@ def force_balance(
     """Fibre force along the tendon less tendon force, normalised: zero when the two agree (the implicit form)."""
     if of.variant == "rigid":
         return jnp.zeros_like(length)
+    pull = fiber_force(p, of, activation, fiber_length, fiber_velocity)
+    return pull - tendon_multiplier(p, of, length - _fiber(p, of, fiber_length).along_tendon)
+
+
+def fiber_force(
+    p: MuscleValues, of: MillardShape, activation: Vector, fiber_length: Vector, fiber_velocity: Vector
+) -> Vector:
+    """Fibre force along the tendon, normalised, whatever the tendon does (Eq. 15 of paper 000, and damping)."""
     fiber = _fiber(p, of, fiber_length)
     norm_length = fiber_length / p.optimal_fiber_length
     norm_velocity = fiber_velocity / (p.max_contraction_velocity * p.optimal_fiber_length)
@@ -193,7 +201,7 @@ def force_balance(
     passive = look_up(of.passive, norm_length)
     if of.variant != "classic":
         passive = passive + p.fiber_damping * norm_velocity
-    return (active + passive) * fiber.cos - tendon_multiplier(p, of, length - fiber.along_tendon)
+    return (active + passive) * fiber.cos
 
 
 def equilibrium(p: MuscleValues, of: MillardShape, length: Vector, speed: Vector, activation: Vector) -> Vector:

@@ -186,6 +186,16 @@ def force_balance(
     return linear(of, (p, length, v, activation), fiber_length, force_velocity(of, activation, v)).balance
 
 
+def fiber_force(
+    p: MuscleValues, of: ThelenShape, activation: Vector, fiber_length: Vector, fiber_velocity: Vector
+) -> Vector:
+    """Fibre force along the tendon, normalised, whatever the tendon does (Eq. 15 of paper 000)."""
+    x = fiber_length / p.optimal_fiber_length
+    v = fiber_velocity / (p.max_contraction_velocity * p.optimal_fiber_length)
+    active = activation * active_multiplier(of, x) * force_velocity(of, activation, v)
+    return (active + passive_multiplier(of, x)) * _fiber(p, of, fiber_length).cos
+
+
 class Linear(NamedTuple):
     """The balance at a fibre length and f_V, and its slopes, normalised by the maximum isometric force."""
 

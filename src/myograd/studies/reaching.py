@@ -15,7 +15,7 @@ from __future__ import annotations
 
 import json
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -44,6 +44,7 @@ TORQUE_EFFORT, EXCITATION_EFFORT = (
 )  # (N m)^-2 m^2, m^2: a tenth of a millimetre or a millimetre at full effort
 KNOTS = 5
 PASSIVE = 0.01  # activation of muscles that rest
+PARTS = ("torques", "excitations")
 PAPER = {
     "optimiser": "fminunc, adjoint derivatives",
     "parameters": "constant torques: shoulder 3, elbow 1",
@@ -113,7 +114,7 @@ class Record:
         return int(found[0]) + 1 if len(found) else None
 
 
-def run(out: Path, quick: bool = False) -> None:
+def run(out: Path, quick: bool = False, parts: Sequence[str] = PARTS) -> None:
     model = mg.load_model(model_path("arm"))
     target = mg.marker_positions(model, posed(model, GOAL))[model.marker_names.index(HAND)]
     summary: dict[str, Any] = {
@@ -122,7 +123,10 @@ def run(out: Path, quick: bool = False) -> None:
         "duration [s]": DURATION,
         "target [m]": np.asarray(target).tolist(),
     }
-    for make, limit in ((torque_task, 300 if quick else 2000), (excitation_task, 300 if quick else 10_000)):
+    tasks = {"torques": (torque_task, 2000), "excitations": (excitation_task, 10_000)}
+    for part in parts:
+        make, limit = tasks[part]
+        limit = 300 if quick else limit
         task, motion = make(model, target)
         summary[task.name] = report(out, model, task, motion, optimised(task, limit), target)
         write_text(out / "summary.json", json.dumps(summary, indent=1) + "\n")
@@ -177,11 +181,11 @@ def torque_task(model: mg.Model, target: Array) -> tuple[Task, Motion]:
 def excitation_task(model: mg.Model, target: Array) -> tuple[Task, Motion]:
     q = posed(model, START)
     held = jax.jit(lambda a: mg.equilibrium_state(model, q, jnp.zeros_like(q), a))
-    missing = jax.jit(
-        lambda a: jnp.concatenate([unbalanced(model, held(a)), 0.1 * a])
-    )  # the least of many ways to hold it
+    # The second part chooses the least of many ways to hold it.
+    missing = jax.jit(lambda a: jnp.concatenate([unbalanced(model, held(a)), 0.1 * a]))
     first = np.full(len(model.muscle_names), 0.1)
-    holding = least_squares(missing, first, jax.jit(jax.jacfwd(missing)), bounds=(PASSIVE, 0.99)).x
+    slopes: Any = jax.jit(jax.jacfwd(missing))
+    holding = least_squares(missing, first, slopes, bounds=(PASSIVE, 0.99)).x
     start = held(holding)
     shape = (KNOTS, len(model.control_names))
     knots = jnp.linspace(0.0, DURATION, KNOTS)

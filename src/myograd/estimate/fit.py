@@ -1,0 +1,436 @@
+"""Solving an identification: Levenberg-Marquardt with exact Jacobians; Adam, as paper 000 does it, for comparison.
+
+Levenberg-Marquardt: steps minimise `|r + J s|^2 / noise^2 + |x + s - x0|^2 / spread^2 + damping |s|^2` in relative parameters x,
+brought to triangular form first (QR), because the normal equations would square a condition number of 1e7. The noise is what
+the residual has at the moment, so that the prior guides the first steps and fades. It ends where what could still be explained of
+the residual is small against what cannot (Bates and Watts's relative offset: the step left is this part of the confidence
+interval).
+"""
+
+from __future__ import annotations
+
+import hashlib
+import os
+import uuid
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+import jax
+import jax.numpy as jnp
+import numpy as np
+import optax
+
+from ..errors import MyogradError
+from . import inertia
+from .parameters import COMMON, Parameters, Unknowns
+from .problem import Problem
+from .residual import residual
+
+RESOLVED = 1e-12  # singular values below this part of the largest belong to combinations without effect
+OFFSET = 1e-3  # relative offset at which a fit has converged
+MOST_DAMPED = 1e16
+SEARCH, SCREEN = 30, 6  # iterations of a fit that searches, and of a first look
+SAME = 5.0  # in -2 log of the posterior: closer than this is the same minimum
+EXPLAINED = 3e-5  # of the residual at the start: less is noise-free data at its minimum
+FLIP = 0.25  # of the optimal fibre length: from one side of it to the other
+SPREAD = 0.2  # of a model's own numbers about the person's, relative
+
+
+@dataclass
+class Progress:
+    """What a caller may show while a fit runs."""
+
+    iteration: int
+    iterations: int
+    """at most"""
+    loss: float
+    """root mean square of the residual [rad/s^2]"""
+    offset: float
+    """relative offset: what is left to do, as a part of the confidence interval"""
+
+
+@dataclass(frozen=True)
+class Prior:
+    """What is known before: each number of the vector is about `center`, give or take `spread` (standard deviation, in
+    `Parameters.scales`: relative for most); bodies are about the model's own (`inertia.divergence`). It decides where the
+    recording does not, and weighs less the smaller the residual is: the noise of the recording is taken to be what fits it."""
+
+    center: np.ndarray
+    spread: np.ndarray | float = SPREAD
+
+    def rows(self, p: Parameters, z: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+        """b and A with `self.penalty(z + s) = |A s + b|^2` to second order, up to a constant; s in units of `scales`."""
+        spread, scale = np.broadcast_to(self.spread, z.shape), p.scales()
+        b, A = (z - self.center) / (scale * spread), np.diag(1 / spread)
+        for i in range(0, p.of_bodies, 10):
+            own = slice(i, i + 10)
+            b[own], A[own, own] = (x / spread[i] for x in inertia.divergence_rows(z[own]))
+        return b, A
+
+    def penalty(self, p: Parameters, z: np.ndarray) -> float:
+        """-2 log of the prior's density, up to a constant; infinite where a body cannot exist."""
+        spread, count = np.broadcast_to(self.spread, z.shape), p.of_bodies
+        bodies = sum(inertia.divergence(z[i : i + 10]) / spread[i] ** 2 for i in range(0, count, 10))
+        return bodies + float(np.sum(((z - self.center) / (p.scales() * spread))[count:] ** 2))
+
+
+@dataclass(frozen=True)
+class Robust:
+    """Rows with residuals beyond `width` times the median size weigh less (Huber's loss); None: all weigh the same."""
+
+    width: float = 3.0
+
+
+@dataclass(eq=False)
+class Fit:
+    """Where an optimiser has arrived."""
+
+    problem: Problem
+    z: np.ndarray
+    loss: float
+    """root mean square of the residual's norm per sample [rad/s^2]"""
+    offset: float
+    converged: bool
+    why: str
+    """in words: why it ended"""
+    iterations: int
+    history: list[tuple[float, np.ndarray]] = field(default_factory=list)
+    """loss and physical parameters after every iteration"""
+    fibers: list[jax.Array] = field(default_factory=list)
+    weights: np.ndarray | None = None
+    """of the rows, from a robust loss"""
+    prior: Prior | None = None
+
+    @property
+    def physical(self) -> np.ndarray:
+        """Identified numbers in the order of `problem.parameters.names`; c1 the smaller of the two poles."""
+        return ordered_poles(self.problem.parameters, np.asarray(self.problem.parameters.physical(jnp.asarray(self.z))))
+
+
+def default_spread(p: Parameters, spread: float = SPREAD) -> np.ndarray:
+    """Of all numbers; pennation is known better, and as its cosine matters, a fit is easily led astray by it."""
+    return np.array([spread / 2 if name.endswith("pennation_angle") else spread for name in p.names])
+
+
+def ordered_poles(p: Parameters, physical: np.ndarray) -> np.ndarray:
+    """c1 and c2 change nothing when they change places: c1 is the smaller one."""
+    if p.free_common[3] and p.free_common[4]:
+        physical = physical.copy()
+        physical[..., -2:] = np.sort(physical[..., -2:])
+    return physical
+
+
+# Levenberg-Marquardt -----------------------------------------------------------------------------------------
+
+
+def fit(
+    problem: Problem,
+    start: np.ndarray | None = None,
+    iterations: int = 200,
+    prior: Prior | None = None,
+    robust: Robust | None = None,
+    report: Callable[[Progress], None] = lambda _: None,
+    checkpoint: str | os.PathLike[str] | None = None,
+) -> Fit:
+    """Identify. `start`: a vector (`parameters.vector`); by default the model's own values. `prior`: by default about the start.
+
+    `checkpoint`: a file that is written after every iteration, and from which the same fit goes on if it exists.
+    """
+    p = problem.parameters
+    z = np.array(p.start() if start is None else start, float)
+    prior = prior or Prior(z.copy(), default_spread(p))
+    scale = p.scales()
+    damping, growth, count = 1e-3, 2.0, 0
+    history: list[tuple[float, np.ndarray]] = []
+    saved = _load(checkpoint, problem)
+    if saved:
+        z, damping, count = saved["z"], float(saved["damping"]), int(saved["count"])
+        prior = Prior(saved["center"], saved["spread"])
+        history = list(zip(saved["losses"].tolist(), saved["physical"], strict=True))
+    guess = problem.guess(z)
+    weights = np.ones(problem.rows)
+    offset, why = np.inf, f"{iterations} iterations were not enough"
+    while count < iterations:
+        r, J, guess = problem.linearized(z, guess)
+        if not np.isfinite(r).all():
+            raise MyogradError(_lost(problem, guess))
+        if robust:
+            weights = _huber(r, robust.width)
+        r, J = weights * r, weights[:, None] * (J * scale)
+        noise = np.sqrt(np.mean(r**2))
+        away, per = prior.rows(p, z)
+        rows, slopes = np.concatenate([r / noise, away]), np.concatenate([J / noise, per])
+        Q, R = np.linalg.qr(slopes)
+        explained = Q.T @ rows
+        U, s, Vt = np.linalg.svd(R)
+        along = U.T @ explained
+        offset = _offset(along[s > RESOLVED * s[0]], float(rows @ rows), len(r))
+        if not history:
+            history.append((_loss(problem, r), np.asarray(p.physical(jnp.asarray(z)))))
+        report(Progress(count, iterations, _loss(problem, r), offset))
+        if offset < OFFSET:
+            why = "converged"
+            break
+        now, moved = _merit(r, prior.penalty(p, z)), False
+        while damping < MOST_DAMPED:
+            inverse = Vt.T * (s / (s**2 + damping))
+            step = -inverse @ along
+            step = step + _bend(
+                problem, z, guess, weights, scale * step, r, J @ step, noise, inverse @ U.T, Q[: len(r)], step
+            )
+            after = z + scale * step
+            penalty, new = prior.penalty(p, after), np.inf
+            if np.isfinite(penalty):
+                new_r = weights * problem.residual(after, guess)[0]
+                new = _merit(new_r, penalty) if np.isfinite(new_r).all() else np.inf
+            # What the linear model promises: of squares over noise, and so of the merit, to first order.
+            promised = float(explained @ explained - np.sum((explained + R @ step) ** 2))
+            gain = (now - new) / max(promised, 1e-300)
+            if gain > 1e-3:
+                damping = max(damping * max(1 / 10, 1 - (2 * min(gain, 1.0) - 1) ** 3), 1e-12)
+                growth, moved = 2.0, True
+                break
+            damping, growth = damping * growth, growth * 2
+        if not moved:
+            why = "no step makes the residual smaller"
+            break
+        z, count = after, count + 1
+        history.append((_loss(problem, new_r), np.asarray(p.physical(jnp.asarray(z)))))
+        _save(checkpoint, problem, z, damping, count, prior, history)
+    r, guess = problem.residual(z, guess)
+    done = why == "converged" or (why.startswith("no step") and offset < 10 * OFFSET)
+    return Fit(
+        problem, z, _loss(problem, r), offset, done, why, count, history, guess, weights if robust else None, prior
+    )
+
+
+def _bend(
+    problem: Problem,
+    z: np.ndarray,
+    guess: Sequence[jax.Array],
+    weights: np.ndarray,
+    change: np.ndarray,
+    r: np.ndarray,
+    slope: np.ndarray,
+    noise: float,
+    inverse: np.ndarray,
+    Q: np.ndarray,
+    step: np.ndarray,
+) -> np.ndarray:
+    """What the residual's curvature along a step adds to it (geodesic acceleration: Transtrum, Sethna, 2012), from one more
+    residual at a part of the step; nothing where that is large against the step."""
+    part = 0.1
+    there = weights * problem.residual(z + part * change, guess)[0]
+    curvature = 2 / part * ((there - r) / part - slope)
+    added = -0.5 * inverse @ (Q.T @ (curvature / noise))
+    return added if np.isfinite(added).all() and np.linalg.norm(added) < 0.5 * np.linalg.norm(step) else 0 * step
+
+
+def _merit(r: np.ndarray, penalty: float) -> float:
+    """-2 log of the posterior whose noise is what fits the residual best: n log(mean square) + prior."""
+    return float(len(r) * np.log(np.mean(r**2)) + penalty)
+
+
+def _loss(problem: Problem, r: np.ndarray) -> float:
+    """Root mean square of the norm per sample."""
+    return float(np.sqrt(np.mean(r**2) * problem.seen.equations))
+
+
+def _offset(along: np.ndarray, cost: float, rows: int) -> float:
+    """Bates and Watts, A relative offset orthogonality convergence criterion, Technometrics 23, 1981."""
+    left = max(cost - float(along @ along), 1e-300)
+    return float(np.sqrt((along @ along) / max(len(along), 1) / (left / max(rows - len(along), 1))))
+
+
+def _huber(r: np.ndarray, width: float) -> np.ndarray:
+    """Square roots of the weights that make squares Huber's loss."""
+    size = np.abs(r)
+    edge = width * 1.4826 * np.median(size)
+    return np.sqrt(np.where(size > edge, edge / np.maximum(size, 1e-300), 1.0))
+
+
+def _lost(problem: Problem, guess: Sequence[jax.Array]) -> str:
+    """Who is to blame for a residual that is not a number."""
+    for recording, fiber in zip(problem.recordings, guess, strict=True):
+        bad = ~np.isfinite(np.asarray(fiber)).all(axis=0)
+        if bad.any():
+            names = [problem.seen.identifiable[i] for i in np.flatnonzero(bad)]
+            return (
+                f"recording {recording.name!r}: no fibre lengths balance the tendons of {', '.join(names)} with the parameters "
+                "that the fit starts from; are their tendon slack lengths near those of the subject?"
+            )
+    return "the residual is not a number at the parameters that the fit starts from"
+
+
+# Many starts -------------------------------------------------------------------------------------------------
+
+
+def spread_starts(
+    p: Parameters, spread: float, count: int, seed: int, center: np.ndarray | None = None
+) -> list[np.ndarray]:
+    """Vectors of physical numbers drawn from N(center, spread |center|), as Eq. 24; bodies are made valid."""
+    center = p.physical_start() if center is None else center
+    random = np.random.default_rng(seed)
+    drawn = center * (1 + spread * random.standard_normal((count, len(center))))
+    return [p.vector(row) for row in drawn]
+
+
+def search(
+    problem: Problem,
+    start: np.ndarray | None = None,
+    rows: int = 400,
+    report: Callable[[Progress], None] = lambda _: None,
+    **options: Any,
+) -> Fit:
+    """`fit`, after a search for the right one of several minima with about so many of the rows.
+
+    A muscle's force is much the same a little below and a little above its optimal length, so that each muscle may be taken
+    for one on the other side. From where a first fit arrives, every muscle in turn is put on the other side (`_flips`) and
+    fitted anew; what is better stays. All fits have the same prior, about `start`.
+    """
+    p = problem.parameters
+    z = p.start() if start is None else np.asarray(start, float)
+    prior = options.pop("prior", None) or Prior(z.copy(), default_spread(p))
+    thin = problem.thinned(max(1, problem.rows // (rows * problem.seen.equations)))
+    common = {"prior": prior, "robust": options.get("robust"), "report": report}
+    best = fit(thin, z, iterations=SEARCH, **common)
+    merit = _merit_of(best)
+    whole = best.history[0][0]
+    for flip in _flips(p):
+        if best.loss < EXPLAINED * whole:
+            break  # nothing is left to be found
+        try:
+            other = fit(thin, flip(best.z), iterations=SCREEN, **common)
+        except MyogradError:
+            continue  # fibres that cannot balance there
+        if _merit_of(other) < merit - SAME:
+            best = fit(thin, other.z, iterations=SEARCH, **common)
+            merit = _merit_of(best)
+    return fit(problem, best.z, prior=prior, report=report, **options)
+
+
+def _flips(p: Parameters) -> list[Callable[[np.ndarray], np.ndarray]]:
+    """Changes that put one muscle on the other side of its optimal length, by more or less fibre, or tendon."""
+    flips = []
+    for i, name in enumerate(p.names):
+        muscle, _, number = name.partition(" ")
+        if number not in ("optimal_fiber_length", "tendon_slack_length"):
+            continue
+        by = FLIP * p.stated_muscle[1, p.muscles.index(muscle)]
+        for sign in (1, -1):
+
+            def flip(z: np.ndarray, i: int = i, change: float = sign * by) -> np.ndarray:
+                physical = np.asarray(p.physical(jnp.asarray(z))).copy()
+                physical[i] += change
+                return np.concatenate([z[: p.of_bodies], p.vector(physical)[p.of_bodies :]])
+
+            flips.append(flip)
+    return flips
+
+
+def _merit_of(one: Fit) -> float:
+    """What `fit` minimises, at where it arrived."""
+    r, _ = one.problem.residual(one.z, one.fibers)
+    return _merit(r if one.weights is None else one.weights * r, one.prior.penalty(one.problem.parameters, one.z))  # type: ignore[union-attr]
+
+
+# Adam --------------------------------------------------------------------------------------------------------
+
+
+def fit_adam(
+    problem: Problem,
+    start: np.ndarray,
+    epochs: int,
+    rate: float = 1e-3,
+    report: Callable[[Progress], None] = lambda _: None,
+    every: int = 100,
+) -> Fit:
+    """The paper's optimiser: Adam on the mean square of the residual, normalised by its value at the start, in the scaled
+    vector; gradients in reverse mode. `rate`: step in relative parameters."""
+    p, scale = problem.parameters, jnp.asarray(problem.parameters.scales())
+    data = tuple(problem._from(problem.guess(start)))
+    optimiser = optax.adam(rate)
+
+    def loss(x: jax.Array, norm: jax.Array) -> jax.Array:
+        unknowns: Unknowns = p.unknowns(x * scale)
+        total = sum(
+            jnp.sum(residual(problem.driven, scheme, one, unknowns)[0] ** 2)
+            for scheme, one in zip(problem.schemes, data, strict=True)
+        )
+        return total / norm
+
+    @jax.jit
+    def epoch(x: jax.Array, state: Any, norm: jax.Array) -> tuple[jax.Array, Any, jax.Array]:
+        value, slope = jax.value_and_grad(loss)(x, norm)
+        change, state = optimiser.update(slope, state)
+        return optax.apply_updates(x, change), state, value  # type: ignore[return-value]
+
+    x = jnp.asarray(start) / scale
+    norm = loss(x, jnp.ones(()))
+    state = optimiser.init(x)
+    history = [(1.0, np.asarray(p.physical(jnp.asarray(start))))]
+    samples = sum(len(one.rows) for one in data)
+    for k in range(epochs):
+        x, state, value = epoch(x, state, norm)
+        if (k + 1) % every == 0:
+            history.append((float(value), np.asarray(p.physical(x * scale))))
+            report(Progress(k + 1, epochs, float(jnp.sqrt(value * norm / samples)), float("nan")))
+    z = np.asarray(x * scale)
+    r, fibers = problem.residual(z, [one.fiber_length for one in data])
+    return Fit(problem, z, _loss(problem, r), float("nan"), False, f"{epochs} epochs done", epochs, history, fibers)
+
+
+# Checkpoints -------------------------------------------------------------------------------------------------
+
+
+def _digest(problem: Problem) -> str:
+    """Of what makes two fits the same one."""
+    digest = hashlib.sha256("|".join([*problem.parameters.names, *COMMON]).encode())
+    for recording, scheme in zip(problem.recordings, problem.schemes, strict=True):
+        digest.update(repr(scheme).encode() + recording.q.tobytes() + recording.emg.tobytes())
+    return digest.hexdigest()
+
+
+def _save(
+    path: str | os.PathLike[str] | None,
+    problem: Problem,
+    z: np.ndarray,
+    damping: float,
+    count: int,
+    prior: Prior,
+    history: list[tuple[float, np.ndarray]],
+) -> None:
+    if path is None:
+        return
+    target = Path(path)
+    temporary = target.with_name(f".{uuid.uuid4().hex}.npz")
+    try:
+        np.savez(
+            temporary,
+            digest=_digest(problem),
+            z=z,
+            damping=damping,
+            count=count,
+            center=prior.center,
+            spread=np.asarray(prior.spread),
+            losses=np.array([loss for loss, _ in history]),
+            physical=np.array([values for _, values in history]),
+        )
+        os.replace(temporary, target)
+    finally:
+        temporary.unlink(missing_ok=True)
+
+
+def _load(path: str | os.PathLike[str] | None, problem: Problem) -> dict[str, Any]:
+    if path is None or not Path(path).exists():
+        return {}
+    try:
+        with np.load(path, allow_pickle=False) as file:
+            saved = dict(file)
+    except (OSError, ValueError) as error:
+        raise MyogradError(f"{path}: not a checkpoint of a fit: {error}") from error
+    if str(saved.get("digest")) != _digest(problem):
+        raise MyogradError(f"{path} is the checkpoint of another fit; remove it, or name another file")
+    return saved

@@ -1,0 +1,296 @@
+"""An identification, put together: model, recordings, deep muscles, free parameters; its residual as a function of a vector."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, replace
+
+import jax
+import jax.numpy as jnp
+import numpy as np
+
+from ..errors import ModelError, MyogradError
+from ..model.model import Model
+from ..muscle.contraction import FIRST_ORDER
+from . import forces
+from .mechanics import Mechanics, mechanics
+from .parameters import COMMON, LIMITS, MUSCLE, Parameters, Unknowns, parameters
+from .rank import BaseParameters, Seen, base_parameters, seen_muscles
+from .recording import Recording
+from .residual import FIBERS, Data, Scheme, data_of, linearized, residual
+
+SKIP = 0.2  # s at the start of a recording without rows: what was before is not known
+
+
+@dataclass(frozen=True, eq=False)
+class Problem:
+    """What `identification` makes; `fit` solves it."""
+
+    model: Model
+    recordings: tuple[Recording, ...]
+    mechanics: tuple[Mechanics, ...]
+    seen: Seen
+    base: BaseParameters
+    parameters: Parameters
+    driven: Model
+    data: tuple[Data, ...]
+    schemes: tuple[Scheme, ...]
+
+    @property
+    def rows(self) -> int:
+        """Numbers in the residual."""
+        return sum(int(np.prod(data.unreached.shape[::2])) for data in self.data)
+
+    def residual(self, z: np.ndarray, guess: Sequence[jax.Array] | None = None) -> tuple[np.ndarray, list[jax.Array]]:
+        """[rows] at a vector of parameters; and the fibre lengths, from which the next search for them may start."""
+        unknowns = self.parameters.unknowns(jnp.asarray(z))
+        found = [
+            residual(self.driven, scheme, data, unknowns)
+            for scheme, data in zip(self.schemes, self._from(guess), strict=True)
+        ]
+        return np.concatenate([np.asarray(r).ravel() for r, _ in found]), [fiber for _, fiber in found]
+
+    def linearized(
+        self, z: np.ndarray, guess: Sequence[jax.Array] | None = None
+    ) -> tuple[np.ndarray, np.ndarray, list[jax.Array]]:
+        """[rows] residual, [rows, parameters] its exact Jacobian, and the fibre lengths."""
+        p = self.parameters
+        unknowns, chain = _chain(p, jnp.asarray(z))
+        rs, Js, fibers = [], [], []
+        for scheme, data in zip(self.schemes, self._from(guess), strict=True):
+            it = linearized(self.driven, scheme, data, unknowns)
+            rs.append(np.asarray(it.r).ravel())
+            count = len(rs[-1])
+            by_bodies = (
+                np.asarray(it.by_moments).reshape(count, len(p.bodies), 10) if p.bodies else np.zeros((count, 0, 10))
+            )
+            J = np.concatenate(
+                [
+                    np.einsum("rbm,bmf->rbf", by_bodies, chain[0]).reshape(count, -1),
+                    np.asarray(it.by_muscle).reshape(count, 6, -1)[:, p.free_muscle] * chain[1],
+                    np.asarray(it.by_common).reshape(count, 5)[:, p.free_common] * chain[2],
+                ],
+                axis=1,
+            )
+            Js.append(J)
+            fibers.append(it.fiber)
+        return np.concatenate(rs), np.concatenate(Js), fibers
+
+    def guess(self, z: np.ndarray) -> list[jax.Array]:
+        """Fibre lengths at rest: where the first search starts. Recorded ones where these are used."""
+        unknowns = self.parameters.unknowns(jnp.asarray(z))
+        return [
+            data.fiber_length
+            if scheme.fibers != "solved"
+            else _at_rest(self.driven, scheme, data, unknowns.muscle, unknowns.common)
+            for scheme, data in zip(self.schemes, self.data, strict=True)
+        ]
+
+    def _from(self, guess: Sequence[jax.Array] | None) -> list[Data]:
+        if guess is None:
+            return list(self.data)
+        return [
+            data._replace(fiber_length=jnp.asarray(fiber)) if scheme.fibers == "solved" else data
+            for scheme, data, fiber in zip(self.schemes, self.data, guess, strict=True)
+        ]
+
+    def thinned(self, every: int) -> Problem:
+        """The same with one row per so many of its rows: for searches, where speed matters more than the last digit."""
+        count = len(Data._fields) - 4  # all but the signals that make forces, which need every sample
+        data = [Data(*(x[::every] for x in one[:count]), *one[count:]) for one in self.data]
+        return replace(self, data=tuple(data))
+
+    def with_parameters(self, parameters: Parameters) -> Problem:
+        """The same with other free numbers (of the same bodies and muscles, or none of the bodies)."""
+        return replace(self, parameters=parameters)
+
+
+@jax.jit(static_argnums=1)
+def _at_rest(driven: Model, scheme: Scheme, data: Data, muscle: jax.Array, common: jax.Array) -> jax.Array:
+    driven = forces.with_values(driven, muscle)
+    activation = forces.activations(data.emg, muscle[5], common, scheme.step, scheme.substeps)
+    return forces.resting_fibers(driven, data.length, activation)
+
+
+def _chain(p: Parameters, z: jax.Array) -> tuple[Unknowns, tuple[np.ndarray, np.ndarray, np.ndarray]]:
+    """The numbers behind z, and their derivatives: of bodies [b, moment, free], of muscles' and of common numbers."""
+    share = np.asarray(jax.nn.sigmoid(z[p.of_bodies :]))
+    slope = (p.high - p.low) * share * (1 - share)
+    muscles = int(p.free_muscle.sum())
+    return p.unknowns(z), (p.maps, slope[:muscles], slope[muscles:])
+
+
+def identification(
+    model: Model,
+    recordings: Sequence[Recording],
+    deep: Sequence[str] = (),
+    bodies: Sequence[str] = (),
+    muscles: Sequence[str] | None = None,
+    of_muscle: Sequence[str] | None = None,
+    common: Sequence[str] = COMMON,
+    fibers: str | None = None,
+    limits: Mapping[str, tuple[float, float]] | None = None,
+    start: Mapping[str, float] | None = None,
+    every: int = 1,
+    skip: float = SKIP,
+    accept: tuple[str, ...] = (),
+    known: Sequence[Mechanics] | None = None,
+) -> Problem:
+    """Put an identification together, and say by errors what makes it impossible.
+
+    `deep`: muscles without EMG, whose forces are unknowns (M1); none: all muscles have EMG (M2). `bodies`: whose ten inertial
+    parameters are asked for. `muscles`: whose numbers are asked for; by default all that can be. `of_muscle`: which numbers; by
+    default all five, without the tendon slack length where fibres are `recorded`. `fibers`: one of `residual.FIBERS`; by default
+    `recorded` where they are, else `solved`. `every`: one row of the residual per so many samples. `skip` [s]: without rows at
+    the start of each recording. `known`: the recordings' mechanics, if they have been worked out for the same bodies.
+    """
+    if not recordings:
+        raise MyogradError("an identification needs a recording")
+    if fibers is None:
+        fibers = "recorded" if all(r.fiber_length is not None for r in recordings) else "solved"
+    if fibers not in FIBERS:
+        raise MyogradError(f"fibers is one of {', '.join(FIBERS)}, not {fibers!r}")
+    if fibers != "solved" and any(r.fiber_length is None for r in recordings):
+        raise MyogradError(f"fibers={fibers!r} needs recordings with fibre lengths and velocities")
+    if of_muscle is None:
+        of_muscle = {"recorded": MUSCLE[:4], "tendon": ("tendon_slack_length",), "solved": MUSCLE[:5]}[fibers]
+    worked_out = tuple(known) if known else tuple(mechanics(model, r, tuple(bodies), accept) for r in recordings)
+    channels = [name for name in model.muscle_names if all(name in r.channels for r in recordings)]
+    seen, free = seen_muscles(model, worked_out, tuple(deep), channels)
+    asked = tuple(seen.identifiable) if muscles is None else tuple(muscles)
+    for name in asked:
+        if name not in seen.identifiable:
+            why = (
+                "deep muscles can make up for whatever it does"
+                if name in seen.hidden
+                else "it is deep, or not in the model"
+            )
+            raise MyogradError(f"{name!r} cannot be identified: {why}. Identifiable are {', '.join(seen.identifiable)}")
+    driven = seen.identifiable
+    for name in driven:
+        kind = model.muscle_kinds.kind[model.muscle_names.index(name)]
+        if kind not in FIRST_ORDER:
+            raise ModelError(
+                f"muscle {name!r} is a {kind}; identification is for {' and '.join(FIRST_ORDER)}, whose activation "
+                "follows Eqs. 17-18"
+            )
+    p = parameters(model, tuple(bodies), driven, tuple(of_muscle or ()), tuple(common), limits, start)
+    if set(asked) != set(driven):
+        p.free_muscle[:, [i for i, name in enumerate(driven) if name not in asked]] = False
+        p = parameters_of(model, p, limits)
+    shortest = (
+        (LIMITS | dict(limits or {}))["activation_time"][0] if "activation_time" in common else p.stated_common[0]
+    )
+    data, schemes = [], []
+    for recording, it, N in zip(recordings, worked_out, free, strict=True):
+        first = min(int(np.ceil(skip / recording.step - 1e-9)), len(recording) - 1)
+        rows = np.arange(first, len(recording), every)
+        data.append(data_of(model, recording, it, N, driven, rows))
+        substeps = forces.substeps_of(recording.step, max(shortest, 0.004))
+        schemes.append(Scheme(fibers, recording.step, substeps))
+    base = (
+        base_parameters(worked_out, free, tuple(bodies))
+        if bodies
+        else BaseParameters((), np.zeros((0, 0)), np.zeros(0))
+    )
+    return Problem(
+        model, tuple(recordings), worked_out, seen, base, p, forces.only(model, driven), tuple(data), tuple(schemes)
+    )
+
+
+def with_bodies(it: Mechanics, moments: np.ndarray) -> Mechanics:
+    """The mechanics of bodies whose inertia has been found: nothing of them is left to ask for."""
+    return replace(
+        it,
+        need=it.need + it.need_per @ moments,
+        need_per=it.need_per[:, :, :0],
+        mass=it.mass + it.mass_per @ moments,
+        mass_per=it.mass_per[:, :, :, :0],
+    )
+
+
+def fitted_model(model: Model, p: Parameters, physical: np.ndarray) -> Model:
+    """A model with identified numbers (order of `p.names`); the time constants of activation go to all of its muscles."""
+    muscles, bodies = model.muscles, model.bodies
+    count = p.of_bodies
+    for name, row in zip(p.bodies, physical[:count].reshape(-1, 10), strict=True):
+        i = model.body_names.index(name)
+        bodies = replace(
+            bodies,
+            mass=bodies.mass.at[i].set(row[0]),
+            mass_center=bodies.mass_center.at[:, i].set(row[1:4]),
+            inertia=bodies.inertia.at[:, i].set(row[4:]),
+        )
+    for name, value in zip(p.names[count:], physical[count:], strict=True):
+        muscle, _, number = name.rpartition(" ")
+        if muscle and number != "emg_gain":
+            i = model.muscle_names.index(muscle)
+            muscles = replace(muscles, **{number: getattr(muscles, number).at[i].set(value)})
+        elif name in ("activation_time", "deactivation_time"):
+            muscles = replace(muscles, **{f"{name}_constant": jnp.full(len(model.muscle_names), value)})
+    return replace(model, muscles=muscles, bodies=bodies)
+
+
+def tendon_stage(problem: Problem, physical: np.ndarray) -> Problem:
+    """The paper's second stage: tendon slack lengths by Eq. 16, all else as the first stage has found it (`physical`).
+
+    It starts from the slack lengths whose mean force is that of the fibres. A start from elsewhere may not move at all: a tendon
+    that is a tenth too long is slack, and its force does not change with its length.
+    """
+    p = problem.parameters
+    unknowns = p.unknowns(jnp.asarray(p.vector(physical)))
+    common = {name: float(value) for name, value in zip(COMMON, unknowns.common, strict=True)}
+    slack = _balanced_tendons(problem, unknowns)
+    model = fitted_model(problem.model, p, physical)
+    which = np.array([model.muscle_names.index(name) for name in p.muscles])
+    lengths = model.muscles.tendon_slack_length.at[which].set(slack)
+    return identification(
+        replace(model, muscles=replace(model.muscles, tendon_slack_length=lengths)),
+        problem.recordings,
+        problem.seen.deep,
+        muscles=[name for name, asked in zip(p.muscles, np.any(p.free_muscle, axis=0).tolist(), strict=True) if asked],
+        common=(),
+        fibers="tendon",
+        start=common,
+        known=[with_bodies(it, np.asarray(unknowns.moments)) for it in problem.mechanics],
+    )
+
+
+def _balanced_tendons(problem: Problem, unknowns: Unknowns) -> jax.Array:
+    """[m] tendon slack lengths with which tendons pull, in the mean, as recorded fibres do: by bisection, since a longer
+    tendon pulls less."""
+    muscle = unknowns.muscle
+    given = []
+    for data, scheme in zip(problem.data, problem.schemes, strict=True):
+        a = forces.activations(data.emg, muscle[5], unknowns.common, scheme.step, scheme.substeps)
+        driven = forces.with_values(problem.driven, muscle)
+        given.append((data, a, forces.forces_of_fibers(driven, a, data.fiber_length, data.fiber_velocity)))
+
+    @jax.jit
+    def excess(slack: jax.Array) -> jax.Array:
+        driven = forces.with_values(problem.driven, muscle.at[4].set(slack))
+        return sum(  # type: ignore[return-value]
+            jnp.mean(forces.forces_of_tendons(driven, data.length, a, data.fiber_length) - force, axis=0)
+            for data, a, force in given
+        )
+
+    low, high = 0.2 * muscle[4], 4.0 * muscle[4]
+    for _ in range(60):
+        middle = (low + high) / 2
+        strong = excess(middle) > 0
+        low, high = jnp.where(strong, middle, low), jnp.where(strong, high, middle)
+    return (low + high) / 2
+
+
+def parameters_of(model: Model, p: Parameters, limits: Mapping[str, tuple[float, float]] | None) -> Parameters:
+    """Limits that fit a changed choice of free numbers of muscles."""
+    bounds = LIMITS | dict(limits or {})
+    relative = np.array([name != "pennation_angle" for name in MUSCLE])[:, None]
+    edges = []
+    for side in (0, 1):
+        of_muscles = np.array([bounds[name][side] for name in MUSCLE])[:, None] * np.where(
+            relative, p.stated_muscle, 1.0
+        )
+        common = [bounds[name][side] for name, free in zip(COMMON, p.free_common, strict=True) if free]
+        edges.append(np.concatenate([of_muscles[p.free_muscle], common]))
+    return replace(p, low=edges[0], high=edges[1])

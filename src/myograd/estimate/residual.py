@@ -1,0 +1,220 @@
+"""The residual of paper 000, Eq. 14, and its Jacobian.
+
+The paper: `d = c - A J_s^T f_s` is the acceleration that muscles with EMG leave unexplained (Eqs. 10-12), of which deep muscles
+can explain what lies in the columns of `A J_d^T` (Eq. 13); the norm of the rest is the loss. With constraints eliminated,
+`A = C Mr^-1 C^T` and `Mr = C^T M C`, that is
+
+    d = C Mr^-1 e,     e = C^T (M udot + b) - C^T J_s^T f_s,     columns:  C Mr^-1 (C^T J_d^T).
+
+With N perpendicular to the columns of `C^T J_d^T`, which depends on the geometry only (`rank.unreached`), the norm of the rest is
+
+    |r|,   r = L^-1 N^T e,     L L^T = N^T Mr (C^T C)^-1 Mr N.
+
+So no pseudoinverse is needed, its rank cannot change while parameters do, and there are k numbers per sample, not c.
+`paper_residual` is the paper's own form, with multipliers; a test holds the two together.
+"""
+
+from __future__ import annotations
+
+from functools import partial
+from typing import NamedTuple
+
+import jax
+import jax.numpy as jnp
+import numpy as np
+from jaxtyping import Array, Float
+
+from ..model.model import Model
+from . import forces
+from .mechanics import Mechanics
+from .parameters import Unknowns
+from .recording import Recording, select_channels
+
+FIBERS = ("recorded", "tendon", "solved")
+"""Where forces come from: recorded fibre states by Eq. 15, the same by Eq. 16, or fibre states solved from the path's length."""
+
+
+class Data(NamedTuple):
+    """One recording, ready for the residual: T samples, of which R have rows in it; m muscles with EMG that are seen."""
+
+    need: Float[Array, "R n"]
+    need_per: Float[Array, "R n 10b"]
+    mass: Float[Array, "R n n"]
+    mass_per: Float[Array, "R n n 10b"]
+    metric: Float[Array, "R n n"]
+    """(C^T C)^-1"""
+    unreached: Float[Array, "R n k"]
+    arms: Float[Array, "R m n"]
+    rows: Float[Array, " R"]
+    """which samples"""
+    emg: Float[Array, "T m"]
+    length: Float[Array, "T m"]
+    fiber_length: Float[Array, "T m"]
+    """recorded; or a guess"""
+    fiber_velocity: Float[Array, "T m"]
+
+
+class Scheme(NamedTuple):
+    """How forces are worked out. Static."""
+
+    fibers: str
+    step: float
+    substeps: int
+    order: int = 3
+    """of the backward differences"""
+
+
+def data_of(
+    model: Model, recording: Recording, it: Mechanics, free: np.ndarray, driven: tuple[str, ...], rows: np.ndarray
+) -> Data:
+    """`rows`: indices of the samples that count."""
+    which = [model.muscle_names.index(name) for name in driven]
+    C = it.motion[rows]
+    length = it.length[:, which]
+    none = np.zeros_like(length)
+    fiber, velocity = (none if x is None else x[:, which] for x in (recording.fiber_length, recording.fiber_velocity))
+    return Data(
+        *map(
+            jnp.asarray,
+            (
+                it.need[rows],
+                it.need_per[rows],
+                it.mass[rows],
+                it.mass_per[rows],
+                np.linalg.inv(np.swapaxes(C, 1, 2) @ C),
+                free[rows],
+                it.arms[rows][:, which],
+                rows,
+                select_channels(recording, driven),
+                length,
+                fiber,
+                velocity,
+            ),
+        )
+    )
+
+
+def muscle_forces(
+    driven: Model, scheme: Scheme, data: Data, muscle: Float[Array, "6 m"], common: Float[Array, "5"]
+) -> tuple[Float[Array, "T m"], Float[Array, "T m"]]:
+    """Forces of the driven muscles [N], and their fibre lengths [m], at all samples."""
+    driven = forces.with_values(driven, muscle)
+    activation = forces.activations(data.emg, muscle[5], common, scheme.step, scheme.substeps)
+    if scheme.fibers == "tendon":
+        return forces.forces_of_tendons(driven, data.length, activation, data.fiber_length), data.fiber_length
+    fiber, velocity = data.fiber_length, data.fiber_velocity
+    if scheme.fibers == "solved":
+        fiber = forces.solved_fibers(driven, data.length, activation, scheme.step, fiber, scheme.order)
+        velocity = forces.rate_of(fiber, scheme.step, scheme.order)
+    return forces.forces_of_fibers(driven, activation, fiber, velocity), fiber
+
+
+def _lower(K: Float[Array, "k k"]) -> list[list[Array]]:
+    """Cholesky factor, written out: k is small, and LAPACK's would not run on two threads."""
+    k = K.shape[0]
+    L: list[list[Array]] = [[jnp.zeros(())] * k for _ in range(k)]
+    for i in range(k):
+        for j in range(i + 1):
+            rest = K[i, j] - sum(L[i][p] * L[j][p] for p in range(j))
+            L[i][j] = jnp.sqrt(rest) if i == j else rest / L[j][j]
+    return L
+
+
+def _weighted(K: Float[Array, "k k"], s: Float[Array, " k"]) -> Float[Array, " k"]:
+    """`L^-1 s` with `L L^T = K`."""
+    L = _lower(K)
+    x: list[Array] = []
+    for i in range(len(L)):
+        x.append((s[i] - sum(L[i][j] * x[j] for j in range(i))) / L[i][i])
+    return jnp.stack(x)
+
+
+def _sample(
+    moments: Array, tau: Array, need: Array, need_per: Array, mass: Array, mass_per: Array, metric: Array, N: Array
+) -> Array:
+    """[k] r of one sample; `tau` [n] is what the muscles with EMG supply."""
+    left = (mass + mass_per @ moments) @ N  # Mr N
+    return _weighted(left.T @ metric @ left, N.T @ (need + need_per @ moments - tau))
+
+
+_GEOMETRY = (0, 0, 0, 0, 0, 0)
+
+
+@partial(jax.jit, static_argnums=1)
+def residual(
+    driven: Model, scheme: Scheme, data: Data, unknowns: Unknowns
+) -> tuple[Float[Array, "R k"], Float[Array, "T m"]]:
+    """r [rad/s^2 for rotations] of every row, and the fibre lengths."""
+    force, fiber = muscle_forces(driven, scheme, data, unknowns.muscle, unknowns.common)
+    tau = jnp.einsum("tmn,tm->tn", data.arms, force[data.rows])
+    r = jax.vmap(_sample, (None, 0, *_GEOMETRY))(unknowns.moments, tau, *_geometry(data))
+    return r, fiber
+
+
+def _geometry(data: Data) -> tuple[Array, ...]:
+    return data.need, data.need_per, data.mass, data.mass_per, data.metric, data.unreached
+
+
+class Linear(NamedTuple):
+    """The residual and its derivatives by everything in `Unknowns`."""
+
+    r: Float[Array, "R k"]
+    by_moments: Float[Array, "R k 10b"]
+    by_muscle: Float[Array, "R k 6 m"]
+    by_common: Float[Array, "R k 5"]
+    fiber: Float[Array, "T m"]
+
+
+@partial(jax.jit, static_argnums=1)
+def linearized(driven: Model, scheme: Scheme, data: Data, unknowns: Unknowns) -> Linear:
+    """Forward mode: muscles do not mix, so that one direction serves each kind of number of all muscles."""
+
+    def of(muscle: Array, common: Array) -> tuple[Array, Array]:
+        force, fiber = muscle_forces(driven, scheme, data, muscle, common)
+        return force[data.rows], fiber
+
+    m = unknowns.muscle.shape[1]
+    directions = (
+        jnp.concatenate([jnp.broadcast_to(jnp.eye(6)[:, :, None], (6, 6, m)), jnp.zeros((5, 6, m))]),
+        jnp.concatenate([jnp.zeros((6, 5)), jnp.eye(5)]),
+    )
+    primal = (unknowns.muscle, unknowns.common)
+    force, fiber = of(*primal)
+    slopes = jax.vmap(lambda *tangent: jax.jvp(of, primal, tangent)[1][0])(*directions)  # [11, R, m]
+    tau = jnp.einsum("tmn,tm->tn", data.arms, force)
+    sample = partial(jax.vmap, in_axes=(None, 0, *_GEOMETRY))
+    r = sample(_sample)(unknowns.moments, tau, *_geometry(data))
+    by_moments, by_tau = sample(jax.jacfwd(_sample, argnums=(0, 1)))(unknowns.moments, tau, *_geometry(data))
+    by_force = jnp.einsum("tkn,tmn->tkm", by_tau, data.arms)
+    return Linear(
+        r,
+        by_moments,
+        jnp.einsum("tkm,ftm->tkfm", by_force, slopes[:6]),
+        jnp.einsum("tkm,ctm->tkc", by_force, slopes[6:]),
+        fiber,
+    )
+
+
+def paper_residual(
+    M: Float[Array, "c c"],
+    bias: Float[Array, " c"],
+    G: Float[Array, "rows c"],
+    b: Float[Array, " rows"],
+    qdd: Float[Array, " c"],
+    superficial: Float[Array, " c"],
+    deep: Float[Array, "deep c"],
+    cut: float = 1e-6,
+) -> Float[Array, " c"]:
+    """What deep muscles cannot explain of one sample's acceleration, as the paper writes it: multipliers with the M-weighted
+    pseudoinverse (Eqs. 7-10), least-squares deep forces (Eqs. 12-14).
+
+    `superficial`: generalised forces `J_s^T f_s`; `deep`: J_d; `G qdd = b`. `cut`: singular values of `A J_d^T` below this part
+    of the largest are zero. Derivatives are right as long as the rank stays.
+    """
+    inverse = jnp.linalg.inv(M)
+    weighted = inverse @ G.T @ jnp.linalg.inv(G @ inverse @ G.T)  # G^M+
+    A = (jnp.eye(len(M)) - weighted @ G) @ inverse
+    c = qdd + A @ bias - weighted @ b
+    d = c - A @ superficial
+    reach = A @ deep.T
+    return d - reach @ (jnp.linalg.pinv(reach, rtol=cut) @ d)

@@ -1,0 +1,141 @@
+"""How well a fit knows what it found: standard errors, and combinations that the recording leaves open.
+
+Gauss-Newton: with J the Jacobian of the residual, s its noise and A the prior's rows, `H = J^T J / s^2 + A^T A`, and the
+covariance of the parameters is `H^-1 (J^T Omega J / s^4 + A^T A) H^-1`: residuals are correlated in time (motion is filtered,
+EMG is smooth), and Omega is the Toeplitz matrix of their own autocovariance. The prior's part is that of numbers whose true
+values lie about the prior's center.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import jax
+import jax.numpy as jnp
+import numpy as np
+from scipy import signal
+
+from .fit import Fit, Prior, default_spread
+from .problem import Problem
+
+WELL = 0.05  # relative standard error up to which a number counts as well determined ...
+NOISE = 0.01  # ... at this white noise of the residual [rad/s^2]
+OPEN = 1e-12  # part of the largest singular value below which a combination has no effect
+MEMORY = 0.5  # s over which the autocovariance is kept
+OF_INTERVAL = 1.959964  # standard errors to either side of a 95 % interval
+
+
+def relative_errors(problem: Problem, z: np.ndarray, noise: float = NOISE) -> np.ndarray:
+    """Relative standard errors of all numbers at z for white residual noise, without a prior; infinite where a combination
+    without effect takes part."""
+    _, J, _ = problem.linearized(z, problem.guess(z))
+    p = problem.parameters
+    scale = p.scales()
+    per = np.asarray(jax.jacfwd(p.physical)(jnp.asarray(z))) * scale
+    _, s, Vt = np.linalg.svd(np.linalg.qr(J * scale, mode="r"))
+    clear = s > OPEN * s[0]
+    size = np.abs(np.asarray(p.physical(jnp.asarray(z))))
+    size = np.where(size > 0, size, np.inf)
+    error = noise * np.sqrt(np.sum((per @ (Vt[clear].T / s[clear])) ** 2, axis=1)) / size
+    unknown = np.sqrt(np.sum((per @ Vt[~clear].T) ** 2, axis=1)) / size
+    return np.where(unknown > 1e-6, np.inf, error)
+
+
+@dataclass(frozen=True, eq=False)
+class Uncertainty:
+    """Of a fit's numbers, in the order of `parameters.names`."""
+
+    errors: np.ndarray
+    """standard errors, in the numbers' own units"""
+    covariance: np.ndarray
+    learned: np.ndarray
+    """from 0 to 1: how much of what was unknown before (the prior's variance) the recording has settled"""
+    noise: float
+    """of the residual, root mean square [rad/s^2]"""
+    correlation: float
+    """how many samples count as one"""
+    singular: np.ndarray
+    """singular values of the Jacobian, over the noise, in relative parameters"""
+    combinations: np.ndarray
+    """[values, parameters] the combinations that belong to them"""
+
+    def interval(self, fit: Fit) -> np.ndarray:
+        """[2, parameters] 95 % intervals."""
+        return fit.physical + OF_INTERVAL * np.array([[-1.0], [1.0]]) * self.errors
+
+    def open_combinations(self, names: tuple[str, ...], most: int = 6) -> list[str]:
+        """In words: what the recording does not settle to within 100 %, worst first, without the prior."""
+        said = []
+        for value, row in zip(self.singular[::-1], self.combinations[::-1], strict=True):
+            if value > 1 or len(said) == most:
+                break
+            main = np.argsort(-np.abs(row))[:4]
+            parts = [f"{row[i]:+.2f} {names[i]}" for i in main if abs(row[i]) > 0.15]
+            said.append(f"{' '.join(parts)}: {advice(names[main[0]])}")
+        return said
+
+
+def advice(name: str) -> str:
+    """What movement would settle a number."""
+    number = name.rpartition(" ")[2]
+    if number.startswith(("I", "com_", "mass")):
+        return "needs faster changes of speed about other axes, in more postures"
+    return {
+        "pennation_angle": "needs fibres that get much longer and shorter while the muscle is active",
+        "optimal_fiber_length": "needs a larger range of the muscle's length while it is active",
+        "tendon_slack_length": "needs forces from small to large at similar postures",
+        "max_contraction_velocity": "needs faster shortening and lengthening while the muscle is active",
+        "max_isometric_force": "needs more activity of this muscle alone",
+        "emg_gain": "needs strong activity; a gain and a maximum force do nearly the same",
+    }.get(number, "needs abrupt changes of EMG")
+
+
+def uncertainty(fit: Fit) -> Uncertainty:
+    """At the point where a fit has arrived."""
+    problem, z = fit.problem, fit.z
+    p = problem.parameters
+    scale = p.scales()
+    r, J, _ = problem.linearized(z, fit.fibers)
+    if fit.weights is not None:
+        r, J = fit.weights * r, fit.weights[:, None] * J
+    J = J * scale
+    noise = float(np.sqrt(r @ r / max(len(r) - len(z), 1)))
+    prior = fit.prior or Prior(z, default_spread(p))
+    _, A = prior.rows(p, z)
+    H = J.T @ J / noise**2 + A.T @ A
+    spread = np.zeros_like(H)
+    white = noise**2 * (J.T @ J)
+    k = problem.seen.equations
+    first = 0
+    for data, scheme in zip(problem.data, problem.schemes, strict=True):
+        count = len(data.rows)
+        own = slice(first, first + k * count)
+        step = scheme.step * float(np.median(np.diff(np.asarray(data.rows)))) if count > 1 else scheme.step
+        for i in range(k):
+            spread += _correlated(r[own][i::k], J[own][i::k], max(1, int(MEMORY / step)))
+        first += k * count
+    inverse = np.linalg.inv(H)
+    covariance = inverse @ (spread / noise**4 + A.T @ A) @ inverse
+    per = np.asarray(jax.jacfwd(p.physical)(jnp.asarray(z))) * scale
+    _, s, Vt = np.linalg.svd(np.linalg.qr(J, mode="r"))
+    before = np.sum((per @ np.linalg.inv(A)) ** 2, axis=1)
+    after = np.einsum("ij,jk,ik->i", per, covariance, per)
+    return Uncertainty(
+        np.sqrt(np.maximum(after, 0)),
+        per @ covariance @ per.T,
+        np.clip(1 - after / before, 0, 1),
+        noise,
+        float(np.trace(spread) / max(np.trace(white), 1e-300)),
+        s / noise,
+        Vt,
+    )
+
+
+def _correlated(r: np.ndarray, J: np.ndarray, lags: int) -> np.ndarray:
+    """`J^T Omega J` with Omega the Toeplitz matrix of r's autocovariance, which fades to zero over `lags` samples."""
+    n = len(r)
+    lags = min(lags, n - 1)
+    whole = signal.correlate(r, r, method="fft")[n - 1 : n + lags] / n
+    half = whole * (1 - np.arange(lags + 1) / (lags + 1))
+    both = np.concatenate([half[:0:-1], half])
+    return J.T @ signal.fftconvolve(J, both[:, None], mode="full", axes=0)[lags : lags + n]

@@ -1,0 +1,62 @@
+"""A fit on a movement that it has not seen: what it leaves unexplained, as accelerations and as torques."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+
+import jax.numpy as jnp
+import numpy as np
+
+from .fit import Fit
+from .mechanics import Mechanics, mechanics
+from .problem import SKIP
+from .rank import unreached
+from .recording import Recording
+from .residual import data_of, residual
+
+
+@dataclass(frozen=True, eq=False)
+class Validation:
+    """Errors on a movement, along the directions that deep muscles do not reach."""
+
+    acceleration: float
+    """root mean square of what is left of the accelerations [rad/s^2]"""
+    normalised: float
+    """the same over the deviation of the accelerations themselves"""
+    torque: float
+    """root mean square [N m]"""
+    normalised_torque: float
+    """the same over the torque that the motion needs along these directions"""
+    residual: np.ndarray
+    """[R, k] rad/s^2"""
+    time: np.ndarray
+    """[R] s"""
+
+
+def validate(fit: Fit, recording: Recording, known: Mechanics | None = None, z: np.ndarray | None = None) -> Validation:
+    """Errors of a fit (or of another vector z) on a recording."""
+    problem = fit.problem
+    model, p = problem.model, problem.parameters
+    it = known or mechanics(model, recording, p.bodies)
+    deep = [model.muscle_names.index(name) for name in problem.seen.deep]
+    (free,) = unreached([it], deep)
+    rows = np.arange(int(np.ceil(SKIP / recording.step)), len(recording))
+    data = data_of(model, recording, it, free, problem.seen.identifiable, rows)
+    scheme = problem.schemes[0]._replace(step=recording.step)
+    z = fit.z if z is None else z
+    one = replace(problem, data=(data,), schemes=(scheme,), recordings=(recording,), mechanics=(it,))
+    unknowns = p.unknowns(jnp.asarray(z))
+    data = one._from(one.guess(z))[0]
+    r = np.asarray(residual(one.driven, scheme, data, unknowns)[0])
+    accelerations = recording.udot[rows]
+    deviation = np.sqrt(np.mean(np.sum((accelerations - accelerations.mean(axis=0)) ** 2, axis=1)))
+    moments = np.asarray(p.moments(jnp.asarray(z)))
+    need = np.einsum("tnk,tn->tk", free[rows], it.need[rows] + it.need_per[rows] @ moments)
+    left = (it.mass[rows] + it.mass_per[rows] @ moments) @ free[rows]
+    K = np.swapaxes(left, 1, 2) @ np.asarray(data.metric) @ left
+    torque = np.einsum("tij,tj->ti", np.linalg.cholesky(K), r)  # N^T e
+    size = float(np.sqrt(np.mean(np.sum(r**2, axis=1))))
+    wrong = float(np.sqrt(np.mean(np.sum(torque**2, axis=1))))
+    return Validation(
+        size, size / deviation, wrong, wrong / float(np.sqrt(np.mean(np.sum(need**2, axis=1)))), r, recording.time[rows]
+    )

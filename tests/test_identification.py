@@ -1,0 +1,217 @@
+"""Identification as a whole: the shipped recordings, the independent ones, and recordings that cannot identify."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from pathlib import Path
+
+import jax.numpy as jnp
+import numpy as np
+import pytest
+
+import myograd as mg
+from myograd.errors import MyogradError
+from myograd.estimate.doubts import check
+from myograd.estimate.fit import fit, spread_starts
+from myograd.estimate.mechanics import mechanics
+from myograd.estimate.problem import Problem, fitted_model, identification, tendon_stage
+from myograd.estimate.recording import Recording, read_recording
+from myograd.estimate.scores import scores
+from myograd.estimate.shipped import shipped_deep, shipped_recording, shipped_truth
+from myograd.estimate.uncertainty import relative_errors, uncertainty
+from myograd.estimate.validate import validate
+from myograd.files.table import Table
+from myograd.models import model_path
+from myograd.studies.identification import OPENSIM, opensim_recording
+
+BODIES = ("humerus", "ulna", "radius")
+
+
+@pytest.fixture(scope="module")
+def arm() -> mg.Model:
+    return mg.load_model(model_path("arm"))
+
+
+@pytest.fixture(scope="module")
+def recording(arm: mg.Model) -> Recording:
+    """Every fourth sample of a shipped movement."""
+    return shipped_recording("move1", arm).part(slice(None, None, 4))
+
+
+@pytest.fixture(scope="module")
+def worked_out(arm: mg.Model, recording: Recording):
+    return mechanics(arm, recording, BODIES)
+
+
+@pytest.fixture(scope="module")
+def problem(arm: mg.Model, recording: Recording, worked_out) -> Problem:
+    return identification(arm, [recording], shipped_deep(), BODIES, known=[worked_out])
+
+
+def at_truth(problem: Problem) -> np.ndarray:
+    return problem.parameters.vector(shipped_truth(problem.parameters))
+
+
+def test_the_truth_explains_a_shipped_movement(problem: Problem):
+    """At 125 Hz, EMG is known at fewer times than the simulation had it: the bar is that of the sampling."""
+    r, _ = problem.residual(at_truth(problem))
+    wrong, _ = problem.residual(problem.parameters.start())
+    assert np.sqrt(np.mean(r**2)) < 0.01 * np.sqrt(np.mean(wrong**2))
+
+
+def test_a_fit_comes_back_to_the_truth(problem: Problem):
+    """Of data that the model itself has made: forces at the truth, recorded fibres."""
+    p = problem.parameters
+    true = shipped_truth(p)
+    exact, _ = problem.residual(p.vector(true))
+    k = problem.seen.equations
+    data = problem.data[0]
+    # Take what is left at the truth out of the needs, so that the truth is the minimum.
+    moments = p.moments(jnp.asarray(p.vector(true)))
+    left = (data.mass + data.mass_per @ moments) @ data.unreached
+    K = jnp.swapaxes(left, 1, 2) @ data.metric @ left
+    torque = jnp.einsum("tij,tj->ti", jnp.linalg.cholesky(K), exact.reshape(-1, k))
+    clean = replace(problem, data=(data._replace(need=data.need - jnp.einsum("tnk,tk->tn", data.unreached, torque)),))
+    (start,) = spread_starts(p, 0.03, 1, 0, true)
+    found = fit(clean, start, iterations=40)
+    well = relative_errors(clean, p.vector(true)) < 0.05
+    assert well.sum() >= 10
+    score = scores(p, clean.base, found.physical, true, well)
+    assert found.loss < 1e-4
+    assert score.well < 0.3
+
+
+def test_tendons_are_found_in_the_second_stage(problem: Problem):
+    true = shipped_truth(problem.parameters)
+    second = tendon_stage(problem, true)
+    assert {name.split()[1] for name in second.parameters.names} == {"tendon_slack_length"}
+    right = shipped_truth(second.parameters)
+    found = fit(second)
+    assert np.median(np.abs(found.physical / right - 1)) < 0.01
+
+
+def test_intervals_and_validation(problem: Problem, recording: Recording, worked_out):
+    p = problem.parameters
+    start = at_truth(problem)
+    found = fit(problem, start, iterations=3)
+    sure = uncertainty(found)
+    assert np.isfinite(sure.errors).all()
+    assert (sure.learned >= 0).all() and sure.learned.max() > 0.9
+    low, high = sure.interval(found)
+    assert (low <= found.physical).all() and (found.physical <= high).all()
+    own = validate(found, recording, worked_out)
+    assert own.acceleration == pytest.approx(found.loss, rel=1e-6)
+    wrong = validate(found, recording, worked_out, z=p.start())
+    assert own.normalised_torque < wrong.normalised_torque
+
+
+def test_a_fit_goes_on_from_its_checkpoint(problem: Problem, tmp_path: Path):
+    thin = problem.thinned(4)
+    (start,) = spread_starts(problem.parameters, 0.05, 1, 2, shipped_truth(problem.parameters))
+    file = tmp_path / "fit.npz"
+    fit(thin, start, iterations=2, checkpoint=file)
+    gone_on = fit(thin, start, iterations=4, checkpoint=file)
+    straight = fit(thin, start, iterations=4)
+    np.testing.assert_allclose(gone_on.z, straight.z, rtol=1e-6, atol=1e-8)
+    other = replace(thin, schemes=(thin.schemes[0]._replace(substeps=9),))
+    with pytest.raises(MyogradError, match="another fit"):
+        fit(other, start, checkpoint=file)
+
+
+def test_a_fitted_model_is_saved(problem: Problem, tmp_path: Path):
+    p = problem.parameters
+    true = shipped_truth(p)
+    file = tmp_path / "person.osim"
+    mg.save_model(fitted_model(problem.model, p, true), file)
+    again = mg.load_model(file)
+    k = again.muscle_names.index("DELT1")
+    place = p.names.index("DELT1 optimal_fiber_length")
+    assert float(again.muscles.optimal_fiber_length[k]) == pytest.approx(true[place], rel=1e-12)
+    assert float(again.bodies.mass[again.body_names.index("ulna")]) == pytest.approx(true[p.names.index("ulna mass")])
+
+
+# Recordings that cannot identify -----------------------------------------------------------------------------
+
+
+def test_no_movement_is_told(problem: Problem, recording: Recording):
+    still = replace(
+        recording, q=np.tile(recording.q[:1], (len(recording), 1)), u=0 * recording.u, udot=0 * recording.udot
+    )
+    with pytest.raises(MyogradError, match="nothing moves"):
+        check(replace(problem, recordings=(still,)))
+
+
+def test_one_axis_is_told(problem: Problem, recording: Recording):
+    q, u = np.tile(recording.q[:1], (len(recording), 1)), 0 * recording.u
+    elbow = problem.model.coordinate_names.index("elbow_flexion")
+    q[:, elbow], u[:, elbow] = recording.q[:, elbow], recording.u[:, elbow]
+    with pytest.raises(MyogradError, match="only elbow_flexion moves"):
+        check(replace(problem, recordings=(replace(recording, q=q, u=u),)))
+
+
+def test_a_dead_channel_is_told(problem: Problem, recording: Recording):
+    emg = recording.emg.copy()
+    emg[:, recording.channels.index("DELT2")] = 0.05
+    with pytest.raises(MyogradError, match="'DELT2' is flat"):
+        check(replace(problem, recordings=(replace(recording, emg=emg),)))
+
+
+def test_good_recordings_pass(problem: Problem):
+    check(problem)
+
+
+def test_shifted_clocks_are_told(problem: Problem):
+    data = problem.data[0]
+    late = round(0.5 / problem.schemes[0].step)
+    shifted = jnp.roll(data.emg, late, axis=0)
+    with pytest.raises(MyogradError, match="clocks"):
+        check(replace(problem, data=(data._replace(emg=shifted),)))
+
+
+def tables(arm: mg.Model, recording: Recording) -> tuple[Table, Table]:
+    free = [arm.coordinate_names[i] for i in arm.constraints.free]
+    columns = [arm.coordinate_names.index(name) for name in free]
+    motion = Table(recording.time, np.rad2deg(recording.q[:, columns]), tuple(free), in_degrees=True)
+    return motion, Table(recording.time, recording.emg, tuple(f"emg_{name}" for name in recording.channels))
+
+
+def test_tables_become_a_recording(arm: mg.Model, recording: Recording):
+    motion, emg = tables(arm, recording)
+    read = read_recording(arm, motion, emg, low_pass=None)
+    np.testing.assert_allclose(read.q, recording.q, atol=1e-9)
+    inside = slice(20, -20)
+    np.testing.assert_allclose(read.udot[inside], recording.udot[inside], atol=0.05 * np.abs(recording.udot).max())
+    assert read.channels == recording.channels
+
+
+def test_names_that_do_not_match_are_told(arm: mg.Model, recording: Recording):
+    motion, emg = tables(arm, recording)
+    wrong = Table(emg.time, emg.data, ("emg_DELTA1", *emg.names[1:]))
+    with pytest.raises(MyogradError, match=r"'emg_DELTA1' names no muscle.*DELT1"):
+        read_recording(arm, motion, wrong)
+    with pytest.raises(MyogradError, match="no column for coordinate"):
+        read_recording(arm, Table(motion.time, motion.data, ("elbow", *motion.names[1:]), in_degrees=True), emg)
+
+
+def test_recordings_that_do_not_overlap_are_told(arm: mg.Model, recording: Recording):
+    motion, emg = tables(arm, recording)
+    with pytest.raises(MyogradError, match="clocks shifted"):
+        read_recording(arm, motion, Table(emg.time + 100, emg.data, emg.names))
+
+
+# The independent set -----------------------------------------------------------------------------------------
+
+
+@pytest.mark.skipif(not OPENSIM.exists(), reason=f"OpenSim's recordings are not at {OPENSIM}")
+def test_the_truth_explains_opensims_movement():
+    model = mg.load_model(OPENSIM / "subjectA" / "arm16.osim")
+    recording = opensim_recording(model, OPENSIM / "subjectA" / "move1.npz", "move1").part(slice(0, 801))
+    start = {"delay": 22.6 * 0.002, "c1": -0.8, "c2": -0.6}
+    deep = ("INFSP", "SUBSC", "TRImed", "BRA", "PQ")
+    problem = identification(model, [recording], deep, BODIES, start=start)
+    assert problem.seen.hidden == ("TRIlat", "BRD")
+    assert len(problem.base.names) == 24
+    z = problem.parameters.start()
+    assert np.sqrt(np.mean(problem.residual(z)[0] ** 2)) < 1e-5
+    practical = identification(model, [recording], deep, BODIES, start=start, fibers="solved", known=problem.mechanics)
+    assert np.sqrt(np.mean(practical.residual(z := practical.parameters.start(), practical.guess(z))[0] ** 2)) < 2e-4
