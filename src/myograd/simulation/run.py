@@ -68,7 +68,7 @@ def simulate(
         initial: where to start; None for `initial_state(model)`.
         controls: one number for each of `model.control_names` (constant); a `Table` or a `Course` of them over time; a
             function of time and state; None for none.
-        at: times [s] to give states at, from the start's time on; None for every 0.01 s.
+        at: times [s] to give states at, from the start's time on; None for every 0.01 s, and the start.
         integrator: `adams` (the default) chooses its steps and is exact in the stiffness of tendons; others are in the
             documentation. accuracy: error allowed in each step, relative and absolute (rad, rad/s, optimal fibre lengths).
             step: length of steps [s] if they are not to be chosen. alpha: numerical damping of `hht`, from -1/3 to 0.
@@ -92,20 +92,23 @@ def simulate(
     times = _times(initial, duration, at)
     forces = _wrenches(model, wrenches), _torques(model, torques)
     system = Simulated(model, controller(model, controls), *forces, initial)
+    asked = 0 if at is None else 1  # the first row that is: before it comes the start
     if traced:
-        return _trajectory(system, times, rollout(system, system.phase(initial), times, method, forward=forward_mode))
+        rolled = rollout(system, system.phase(initial), times, method, forward=forward_mode)
+        return _trajectory(system, times, rolled).since(asked)
     _check_start(model, initial)
     _check_span("controls", getattr(system.controls, "time", None), times)
     _check_span("torques", getattr(system.torques, "time", None), times)
     _check_span("external forces", getattr(getattr(system.wrenches, "forces", None), "span", None), times)
     with plain_errors():
-        return _in_parts(system, np.asarray(times), method, progress)
+        return _in_parts(system, np.asarray(times), method, progress).since(asked)
 
 
 # Checks ------------------------------------------------------------------------------------------------------
 
 
 def _times(initial: State, duration: Any, at: Any) -> Float[Array, " n"]:
+    """The start's time, and those that states are asked for at."""
     start = initial.time
     if at is None:
         if isinstance(duration, Tracer) or not np.isfinite(duration) or duration <= 0:
@@ -117,12 +120,11 @@ def _times(initial: State, duration: Any, at: Any) -> Float[Array, " n"]:
         raise ModelError(f"simulate: `at` must be a list of times, not of shape {times.shape}")
     if not isinstance(times, Tracer) and not isinstance(start, Tracer):
         numbers = np.asarray(times)
-        if not np.isfinite(numbers).all() or (np.diff(numbers) <= 0).any() or numbers[0] < float(start):
+        increase = (np.diff(numbers) > 0).all() and numbers[0] >= float(start) and numbers[-1] > float(start)
+        if not np.isfinite(numbers).all() or not increase:
             raise ModelError(
-                f"simulate: `at` must be finite times that increase, from the start's time {float(start)} s on"
+                f"simulate: `at` must be finite times that increase, from the start's time {float(start)} s on to a later one"
             )
-        if numbers[0] == float(start):
-            return times
     return jnp.concatenate([jnp.reshape(jnp.asarray(start, float), 1), times])
 
 

@@ -37,6 +37,11 @@ class Trajectory(eqx.Module):
         """The state in one row, `-1` for the last: where another simulation may go on."""
         return jax.tree.map(lambda x: x[row], self.state)
 
+    def since(self, row: int) -> Trajectory:
+        """Without the rows before."""
+        later = jax.tree.map(lambda x: x[row:], (self.time, self.state, self.controls))
+        return Trajectory(*later, self.steps, self.rejected)
+
 
 def energies(model: Model, trajectory: Trajectory) -> dict[str, Float[Array, " n"]]:
     """`kinetic`, `potential` (of gravity) and their sum `total` [J] over time."""

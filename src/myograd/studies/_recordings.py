@@ -14,7 +14,7 @@ from __future__ import annotations
 import json
 from dataclasses import replace
 from pathlib import Path
-from typing import Any, NamedTuple
+from typing import Any
 
 import jax
 import jax.numpy as jnp
@@ -25,24 +25,24 @@ from scipy import interpolate
 import myograd
 from myograd import models
 from myograd.dynamics import constraints as held
-from myograd.dynamics.api import forward_dynamics, inverse_dynamics
+from myograd.dynamics.api import inverse_dynamics
 from myograd.dynamics.kinematics import pose
 from myograd.estimate import inertia
-from myograd.estimate.forces import BACKWARD
 from myograd.estimate.parameters import MUSCLE
-from myograd.force.motion import State
+from myograd.force.motion import State, state_derivative
 from myograd.model.model import Model
-from myograd.muscle.activation import activation_rate, integrate_activation
-from myograd.muscle.contraction import fiber_equilibrium, force_balance, muscle_states
+from myograd.muscle.contraction import muscle_states
 from myograd.muscle.emg import emg_to_excitation
 from myograd.muscle.length import lengths_and_gradient
+from myograd.simulation.controls import Course
+from myograd.simulation.initial import initial_state
+from myograd.simulation.run import simulate
 
 BODIES = ("humerus", "ulna", "radius")
 DEEP = ("INFSP", "SUBSC", "TRImed", "BRA", "PQ")
 FOLDER = Path(models.__file__).parent / "data"
 RATE, SECONDS = 500.0, 4.0
 STEP = 1 / RATE
-PARTS = 8  # steps of the integrator per sample
 PERIOD = 5  # samples between two decisions of the controller
 TIMES = {"activation_time": 0.012, "deactivation_time": 0.045, "delay": 0.0434, "c1": -0.78, "c2": -0.55}
 WHOLE = int(TIMES["delay"] / STEP)  # samples
@@ -106,103 +106,17 @@ def person(seed: int = 20) -> tuple[Model, dict[str, Any]]:
 # Simulation --------------------------------------------------------------------------------------------------
 
 
-class Course(NamedTuple):
-    """Activation over one period: cubic between samples."""
-
-    a: Array  # [samples, m]
-    rate: Array
-
-
-def _at(course: Course, time: Array) -> Array:
-    """Activation at a time from the start of the period."""
-    k = jnp.clip(jnp.floor(time / STEP).astype(int), 0, len(course.a) - 2)
-    s = time / STEP - k
-    a, b, da, db = course.a[k], course.a[k + 1], STEP * course.rate[k], STEP * course.rate[k + 1]
-    return a + s * (da + s * (3 * (b - a) - 2 * da - db + s * (2 * (a - b) + da + db)))
-
-
-def _state(model: Model, x: Array, activation: Array) -> State:
-    """x: free coordinates, their speeds, fibre lengths."""
-    free = model.constraints.free
-    n = len(free)
-    q = held.explicit_coordinates(model, jnp.zeros(len(model.coordinate_names)).at[free].set(x[:n]))
-    u = held.explicit_speeds(model, q, jnp.zeros_like(q).at[free].set(x[n : 2 * n]))
-    return State(q, u, activation, x[2 * n :])
-
-
-class Moving(NamedTuple):
-    """A state on its way: free coordinates, their speeds and fibre lengths; fibre lengths of the two steps before; the last
-    accelerations."""
-
-    x: Array
-    earlier: Array
-    udot: Array
-
-
-class Rates(NamedTuple):
-    """What a state does."""
-
-    state: State
-    udot: Array
-    fiber_velocity: Array
-
-
-def _rates(model: Model, x: Array, activation: Array) -> Rates:
-    state = _state(model, x, activation)
-    length, gradient = lengths_and_gradient(model, pose(model, state.q), state.q)
-    found = muscle_states(model, length, gradient @ state.u, activation, state.fiber_length)
-    udot = forward_dynamics(model, state.q, state.u, -found.tendon_force @ gradient)
-    return Rates(state, udot, found.fiber_velocity)
-
-
 @jax.jit
-def period(model: Model, start: Moving, course: Course) -> tuple[Moving, Array]:
-    """The state after one period, and those at its samples [PERIOD, x].
-
-    Coordinates by the explicit two-step formula of Adams; fibres, which are stiff, by implicit backward differences of order
-    3 at the new length of the path. How well the coordinates are integrated does not matter to a recording; that the fibres
-    obey their equation along the path does.
-    """
-    h, free = STEP / PARTS, model.constraints.free
-    n = len(free)
-    own, *factors = BACKWARD[3]
-
-    def advance(now: Moving, k: Array) -> tuple[Moving, Array]:
-        udot = _rates(model, now.x, _at(course, k * h)).udot[free]
-        u = now.x[n : 2 * n] + h * (1.5 * udot - 0.5 * now.udot)
-        q = now.x[:n] + h / 2 * (now.x[n : 2 * n] + u)
-        a = _at(course, (k + 1) * h)
-        past = jnp.stack([now.x[2 * n :], *now.earlier])
-        at = _state(model, jnp.concatenate([q, u, past[0]]), a)
-        length, _ = lengths_and_gradient(model, pose(model, at.q), at.q)
-
-        def balance(fiber: Array) -> Array:
-            return force_balance(model, length, a, fiber, (own * fiber + jnp.asarray(factors) @ past) / h)
-
-        def newton(_: int, fiber: Array) -> Array:
-            value, slope = jax.jvp(balance, (fiber,), (jnp.ones_like(fiber),))
-            return fiber - value / slope
-
-        fiber = jax.lax.fori_loop(0, 6, newton, 3 * past[0] - 3 * past[1] + past[2])
-        x = jnp.concatenate([q, u, fiber])
-        return Moving(x, past[:2], udot), x
-
-    end, xs = jax.lax.scan(advance, start, jnp.arange(PERIOD * PARTS))
-    return end, xs[PARTS - 1 :: PARTS]
+def moved(model: Model, start: State, time: Array, excitation: Array) -> State:
+    """States at `time` [T], under excitations [T, m] that are linear between them."""
+    return simulate(model, start, Course(time, excitation), at=time, accuracy=1e-9).state
 
 
-def at_rest(model: Model, x: np.ndarray) -> Moving:
-    """A state in which fibres do not move, and nothing is accelerated."""
-    fibers = jnp.asarray(x[-len(model.muscle_names) :])
-    return Moving(jnp.asarray(x), jnp.stack([fibers, fibers]), jnp.zeros(len(model.constraints.free)))
-
-
-@jax.jit
-def course_of(excitation: Array, initial: Array) -> Course:
-    """Activation of a period from its excitation [PERIOD + 1, m]."""
-    times = TIMES["activation_time"], TIMES["deactivation_time"]
-    a = integrate_activation(excitation, STEP, *times, initial=initial, parallel=False, substeps=4)
-    return Course(a, activation_rate(excitation, a, *times))
+def posed(model: Model, free: np.ndarray, activation: np.ndarray) -> State:
+    """At rest, in equilibrium."""
+    q = np.zeros(len(model.coordinate_names))
+    q[model.constraints.free] = free
+    return initial_state(model, held.explicit_coordinates(model, jnp.asarray(q)), activation=activation)
 
 
 # Design ------------------------------------------------------------------------------------------------------
@@ -215,14 +129,13 @@ def wander(random: np.random.Generator, count: int, rate: float) -> Any:
 
 
 @jax.jit
-def wanted_activation(model: Model, x: Array, now: Array, udot: Array, about: Array) -> Array:
+def wanted_activation(model: Model, state: State, udot: Array, about: Array) -> Array:
     """Activations between LEAST and MOST near `about` that give the free coordinates the accelerations `udot`."""
-    state = _state(model, x, now)
     q, u, free = state.q, state.u, model.constraints.free
     full = held.explicit_accelerations(model, q, u, jnp.zeros_like(q).at[free].set(udot))
     C = held.rates_per_free(model, q)
     length, gradient = lengths_and_gradient(model, pose(model, q), q)
-    muscles = muscle_states(model, length, gradient @ u, now, state.fiber_length)
+    muscles = muscle_states(model, length, gradient @ u, state.activation, state.fiber_length)
     arms = -(gradient @ C) * model.muscles.max_isometric_force[:, None]
     per = arms * (muscles.fal * jnp.cos(muscles.pennation))[:, None]
     passive = muscles.fpl * jnp.cos(muscles.pennation)
@@ -236,29 +149,22 @@ def wanted_activation(model: Model, x: Array, now: Array, udot: Array, about: Ar
     return jax.lax.fori_loop(0, 1000, lambda _, a: jnp.clip(a - slope(a) / size, LEAST, MOST), about)
 
 
-def design(model: Model, seed: int) -> tuple[np.ndarray, np.ndarray]:
+def design(model: Model, seed: int) -> tuple[np.ndarray, State]:
     """EMG [T, m] with only the part of the delay that is less than a sample, and the state that the movement starts from."""
     random = np.random.default_rng(seed)
-    m, n = len(model.muscle_names), len(MIDDLE)
+    m, n, free = len(model.muscle_names), len(MIDDLE), model.constraints.free
     path, tone = wander(random, n, 1.6), wander(random, m, 2.5)
 
     def reference(t: float) -> list[np.ndarray]:
-        fade = 0.9 * REACH
-        return [(MIDDLE + fade * path(t)) if k == 0 else fade * path(t, k) for k in (0, 1, 2)]
+        reach = 0.9 * REACH
+        return [(MIDDLE + reach * path(t)) if k == 0 else reach * path(t, k) for k in (0, 1, 2)]
 
     def co_contraction(t: float) -> np.ndarray:
-        return 0.10 + 0.09 * np.tanh(tone(t)) + 0.04
+        return 0.14 + 0.09 * np.tanh(tone(t))
 
-    q0 = reference(0.0)[0]
-    fibers = np.asarray(model.muscles.optimal_fiber_length)
-    x = np.concatenate([q0, np.zeros(n), fibers])
-    a = co_contraction(0.0)
-    a = np.asarray(wanted_activation(model, x, a, np.zeros(n), a))
-    at_start = _state(model, jnp.asarray(x), jnp.asarray(a)).q
-    length, _ = lengths_and_gradient(model, pose(model, at_start), at_start)
-    a = np.round(a, 5)
-    x[2 * n :] = fiber_equilibrium(model, length, jnp.zeros(m), jnp.asarray(a))
-    start, moving = x.copy(), at_rest(model, x)
+    q0, tonic = reference(0.0)[0], co_contraction(0.0)
+    a = np.round(wanted_activation(model, posed(model, q0, tonic), np.zeros(n), tonic), 5)
+    state = start = posed(model, q0, a)
     emg: list[np.ndarray] = [a]
     u1 = u2 = excitation = a
     b1, b2 = TIMES["c1"] + TIMES["c2"], TIMES["c1"] * TIMES["c2"]
@@ -267,8 +173,9 @@ def design(model: Model, seed: int) -> tuple[np.ndarray, np.ndarray]:
         t = k * PERIOD * STEP
         soft = min(1.0, t / 0.3)
         q, qd, qdd = reference(t + 0.04)
-        udot = soft * (qdd + 14.0 * (qd - x[n : 2 * n])) + 60.0 * (q - x[:n]) * soft - (1 - soft) * 10 * x[n : 2 * n]
-        wanted = np.asarray(wanted_activation(model, x, a, udot, co_contraction(t)))
+        now, speed = np.asarray(state.q)[free], np.asarray(state.u)[free]
+        udot = soft * (qdd + 14.0 * (qd - speed) + 60.0 * (q - now)) - (1 - soft) * 10 * speed
+        wanted = np.asarray(wanted_activation(model, state, udot, co_contraction(t)))
         if k * PERIOD <= WHOLE:  # before the recording's first EMG can act
             wanted = emg[0]
         course = [excitation]
@@ -278,38 +185,32 @@ def design(model: Model, seed: int) -> tuple[np.ndarray, np.ndarray]:
             excitation = (1 + b1 + b2) * delayed - b1 * u1 - b2 * u2
             u1, u2 = excitation, u1
             course.append(excitation)
-        made = course_of(jnp.asarray(np.array(course)), jnp.asarray(a))
-        moving, _ = period(model, moving, made)
-        x, a = np.asarray(moving.x), np.asarray(made.a[-1])
+        time = state.time + STEP * jnp.arange(PERIOD + 1)
+        state = jax.tree.map(lambda x: x[-1], moved(model, state, time, jnp.asarray(np.array(course))))
         if k % 50 == 0:
-            print(f"  {t:.2f} s", np.round(np.rad2deg(x[:n]), 0), np.round(np.rad2deg(q), 0), flush=True)
+            print(f"  {t:.2f} s", np.round(np.rad2deg(now)), np.round(np.rad2deg(q)), flush=True)
     return np.array(emg), start
 
 
 # Recording ---------------------------------------------------------------------------------------------------
 
 
-def record(model: Model, emg: np.ndarray, start: np.ndarray) -> dict[str, np.ndarray]:
+def record(model: Model, emg: np.ndarray, start: State) -> dict[str, np.ndarray]:
     """The movement that an EMG [T, m] makes, without feedback."""
-    excitation = np.asarray(emg_to_excitation(emg, STEP, TIMES["delay"], TIMES["c1"], TIMES["c2"]))
-    a, moving = jnp.asarray(emg[0]), at_rest(model, start)
-    states, activations = [np.asarray(start)[None]], [np.asarray(a)[None]]
-    for k in range(0, len(emg) - 1, PERIOD):
-        made = course_of(jnp.asarray(excitation[k : k + PERIOD + 1]), a)
-        moving, xs = period(model, moving, made)
-        states.append(np.asarray(xs))
-        activations.append(np.asarray(made.a[1:]))
-        a = made.a[-1]
-    every, activation = np.concatenate(states), np.concatenate(activations)
-    rates = jax.jit(lambda xs, a: jax.lax.map(lambda pair: _rates(model, *pair), (xs, a)))(every, activation)
+    time = STEP * np.arange(len(emg))
+    excitation = emg_to_excitation(emg, STEP, TIMES["delay"], TIMES["c1"], TIMES["c2"])
+    states = moved(model, start, jnp.asarray(time), excitation)
+    assert bool(jnp.isfinite(states.q).all())
+    controls = jnp.asarray(excitation)
+    rates = jax.jit(lambda s, e: jax.lax.map(lambda pair: state_derivative(model, *pair), (s, e)))(states, controls)
     return {
-        "time": STEP * np.arange(len(emg)),
-        "q": np.asarray(rates.state.q),
-        "u": np.asarray(rates.state.u),
-        "udot": np.asarray(rates.udot),
+        "time": time,
+        "q": np.asarray(states.q),
+        "u": np.asarray(states.u),
+        "udot": np.asarray(rates.u),
         "emg": emg,
-        "fiber_length": np.asarray(rates.state.fiber_length),
-        "fiber_velocity": np.asarray(rates.fiber_velocity),
+        "fiber_length": np.asarray(states.fiber_length),
+        "fiber_velocity": np.asarray(rates.fiber_length),
     }
 
 
