@@ -14,10 +14,11 @@ import numpy as np
 from table import Grid, judged, number
 
 import myograd as mg
-from myograd.estimate.fit import fit_adam, search, spread_starts
+from myograd.estimate.adam import fit_adam
 from myograd.estimate.mechanics import mechanics
 from myograd.estimate.problem import Problem, identification
 from myograd.estimate.recording import Recording
+from myograd.estimate.search import search, spread_starts
 from myograd.estimate.shipped import shipped_deep, shipped_recording, shipped_truth
 from myograd.models import model_path
 

@@ -12,11 +12,12 @@ import pytest
 import myograd as mg
 from myograd.errors import MyogradError
 from myograd.estimate.doubts import check
-from myograd.estimate.fit import fit, spread_starts
+from myograd.estimate.fit import fit
 from myograd.estimate.mechanics import mechanics
 from myograd.estimate.problem import Problem, fitted_model, identification, tendon_stage
 from myograd.estimate.recording import Recording, read_recording
 from myograd.estimate.scores import scores
+from myograd.estimate.search import spread_starts
 from myograd.estimate.shipped import shipped_deep, shipped_recording, shipped_truth
 from myograd.estimate.uncertainty import relative_errors, uncertainty
 from myograd.estimate.validate import validate

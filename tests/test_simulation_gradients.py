@@ -101,10 +101,12 @@ def test_through_every_integrator(integrator: str):
     check_pulled(Method(integrator, step=step_of(integrator)), 1e-3)
 
 
-@pytest.mark.parametrize("integrator", ["adams", pytest.param("kvaerno5", marks=pytest.mark.slow)])
-def test_where_steps_are_chosen(integrator: str):
+@pytest.mark.parametrize(
+    ("integrator", "accuracy"), [("adams", 1e-11), pytest.param("kvaerno5", 1e-9, marks=pytest.mark.slow)]
+)
+def test_where_steps_are_chosen(integrator: str, accuracy: float):
     """The choice depends on rounding, so both modes may go by other steps: they must agree as well as the motion allows."""
-    check_pulled(Method(integrator, accuracy=1e-11), 1e-2, same=BAR)
+    check_pulled(Method(integrator, accuracy=accuracy), 1e-2, same=BAR)
 
 
 # Models ------------------------------------------------------------------------------------------------------
@@ -131,8 +133,10 @@ def pendulum() -> tuple[mg.Model, Parameters]:
 
 
 STEPS: dict[str, float] = {}
-STEPS |= dict.fromkeys(("u", "mass", "torque", "excitation"), 1e-3)
-STEPS |= dict.fromkeys(("q", "activation", "optimal"), 1e-4)
+STEPS |= dict.fromkeys(("u", "mass", "torque"), 1e-3)
+STEPS |= dict.fromkeys(
+    ("q", "activation", "optimal", "excitation"), 1e-4
+)  # slopes jump where excitation meets activation
 STEPS |= dict.fromkeys(("fiber_length", "slack"), 1e-5)  # tendons are stiff
 
 

@@ -17,10 +17,11 @@ from rich.table import Table as View
 import myograd
 from myograd.errors import MyogradError
 from myograd.estimate.doubts import check, doubts
-from myograd.estimate.fit import Fit, Progress, Robust, search
+from myograd.estimate.fit import Fit, Progress, Robust
 from myograd.estimate.parameters import MUSCLE
 from myograd.estimate.problem import Problem, fitted_model, identification
 from myograd.estimate.recording import Recording, read_recording
+from myograd.estimate.search import search
 from myograd.estimate.shipped import shipped_deep, shipped_recording
 from myograd.estimate.uncertainty import Uncertainty, uncertainty
 from myograd.estimate.validate import Validation, validate

@@ -1,6 +1,6 @@
-"""Solving an identification: Levenberg-Marquardt with exact Jacobians; Adam, as paper 000 does it, for comparison.
+"""Solving an identification by Levenberg-Marquardt with exact Jacobians.
 
-Levenberg-Marquardt: steps minimise `|r + J s|^2 / noise^2 + |x + s - x0|^2 / spread^2 + damping |s|^2` in relative parameters x,
+Steps minimise `|r + J s|^2 / noise^2 + |x + s - x0|^2 / spread^2 + damping |s|^2` in relative parameters x,
 brought to triangular form first (QR), because the normal equations would square a condition number of 1e7. The noise is what
 the residual has at the moment, so that the prior guides the first steps and fades. It ends where what could still be explained of
 the residual is small against what cannot (Bates and Watts's relative offset: the step left is this part of the confidence
@@ -9,32 +9,23 @@ interval).
 
 from __future__ import annotations
 
-import hashlib
 import os
-import uuid
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
-from pathlib import Path
-from typing import Any
 
 import jax
 import jax.numpy as jnp
 import numpy as np
-import optax
 
 from ..errors import MyogradError
 from . import inertia
-from .parameters import COMMON, Parameters, Unknowns
+from .checkpoint import load, save
+from .parameters import Parameters
 from .problem import Problem
-from .residual import residual
 
 RESOLVED = 1e-12  # singular values below this part of the largest belong to combinations without effect
 OFFSET = 1e-3  # relative offset at which a fit has converged
 MOST_DAMPED = 1e16
-SEARCH, SCREEN = 30, 6  # iterations of a fit that searches, and of a first look
-SAME = 5.0  # in -2 log of the posterior: closer than this is the same minimum
-EXPLAINED = 3e-5  # of the residual at the start: less is noise-free data at its minimum
-FLIP = 0.25  # of the optimal fibre length: from one side of it to the other
 SPREAD = 0.2  # of a model's own numbers about the person's, relative
 
 
@@ -144,7 +135,7 @@ def fit(
     scale = p.scales()
     damping, growth, count = 1e-3, 2.0, 0
     history: list[tuple[float, np.ndarray]] = []
-    saved = _load(checkpoint, problem)
+    saved = load(checkpoint, problem)
     if saved:
         z, damping, count = saved["z"], float(saved["damping"]), int(saved["count"])
         prior = Prior(saved["center"], saved["spread"])
@@ -168,12 +159,12 @@ def fit(
         along = U.T @ explained
         offset = _offset(along[s > RESOLVED * s[0]], float(rows @ rows), len(r))
         if not history:
-            history.append((_loss(problem, r), np.asarray(p.physical(jnp.asarray(z)))))
-        report(Progress(count, iterations, _loss(problem, r), offset))
+            history.append((loss_of(problem, r), np.asarray(p.physical(jnp.asarray(z)))))
+        report(Progress(count, iterations, loss_of(problem, r), offset))
         if offset < OFFSET:
             why = "converged"
             break
-        now, moved = _merit(r, prior.penalty(p, z)), False
+        now, moved = merit(r, prior.penalty(p, z)), False
         while damping < MOST_DAMPED:
             inverse = Vt.T * (s / (s**2 + damping))
             step = -inverse @ along
@@ -184,7 +175,7 @@ def fit(
             penalty, new = prior.penalty(p, after), np.inf
             if np.isfinite(penalty):
                 new_r = weights * problem.residual(after, guess)[0]
-                new = _merit(new_r, penalty) if np.isfinite(new_r).all() else np.inf
+                new = merit(new_r, penalty) if np.isfinite(new_r).all() else np.inf
             # What the linear model promises: of squares over noise, and so of the merit, to first order.
             promised = float(explained @ explained - np.sum((explained + R @ step) ** 2))
             gain = (now - new) / max(promised, 1e-300)
@@ -197,12 +188,12 @@ def fit(
             why = "no step makes the residual smaller"
             break
         z, count = after, count + 1
-        history.append((_loss(problem, new_r), np.asarray(p.physical(jnp.asarray(z)))))
-        _save(checkpoint, problem, z, damping, count, prior, history)
+        history.append((loss_of(problem, new_r), np.asarray(p.physical(jnp.asarray(z)))))
+        save(checkpoint, problem, z, damping, count, prior, history)
     r, guess = problem.residual(z, guess)
     done = why == "converged" or (why.startswith("no step") and offset < 10 * OFFSET)
     return Fit(
-        problem, z, _loss(problem, r), offset, done, why, count, history, guess, weights if robust else None, prior
+        problem, z, loss_of(problem, r), offset, done, why, count, history, guess, weights if robust else None, prior
     )
 
 
@@ -228,12 +219,12 @@ def _bend(
     return added if np.isfinite(added).all() and np.linalg.norm(added) < 0.5 * np.linalg.norm(step) else 0 * step
 
 
-def _merit(r: np.ndarray, penalty: float) -> float:
+def merit(r: np.ndarray, penalty: float) -> float:
     """-2 log of the posterior whose noise is what fits the residual best: n log(mean square) + prior."""
     return float(len(r) * np.log(np.mean(r**2)) + penalty)
 
 
-def _loss(problem: Problem, r: np.ndarray) -> float:
+def loss_of(problem: Problem, r: np.ndarray) -> float:
     """Root mean square of the norm per sample."""
     return float(np.sqrt(np.mean(r**2) * problem.seen.equations))
 
@@ -262,175 +253,3 @@ def _lost(problem: Problem, guess: Sequence[jax.Array]) -> str:
                 "that the fit starts from; are their tendon slack lengths near those of the subject?"
             )
     return "the residual is not a number at the parameters that the fit starts from"
-
-
-# Many starts -------------------------------------------------------------------------------------------------
-
-
-def spread_starts(
-    p: Parameters, spread: float, count: int, seed: int, center: np.ndarray | None = None
-) -> list[np.ndarray]:
-    """Vectors of physical numbers drawn from N(center, spread |center|), as Eq. 24; bodies are made valid."""
-    center = p.physical_start() if center is None else center
-    random = np.random.default_rng(seed)
-    drawn = center * (1 + spread * random.standard_normal((count, len(center))))
-    return [p.vector(row) for row in drawn]
-
-
-def search(
-    problem: Problem,
-    start: np.ndarray | None = None,
-    rows: int = 400,
-    report: Callable[[Progress], None] = lambda _: None,
-    **options: Any,
-) -> Fit:
-    """`fit`, after a search for the right one of several minima with about so many of the rows.
-
-    A muscle's force is much the same a little below and a little above its optimal length, so that each muscle may be taken
-    for one on the other side. From where a first fit arrives, every muscle in turn is put on the other side (`_flips`) and
-    fitted anew; what is better stays. All fits have the same prior, about `start`.
-    """
-    p = problem.parameters
-    z = p.start() if start is None else np.asarray(start, float)
-    prior = options.pop("prior", None) or Prior(z.copy(), default_spread(p))
-    thin = problem.thinned(max(1, problem.rows // (rows * problem.seen.equations)))
-    common = {"prior": prior, "robust": options.get("robust"), "report": report}
-    best = fit(thin, z, iterations=SEARCH, **common)
-    merit = _merit_of(best)
-    whole = best.history[0][0]
-    for flip in _flips(p):
-        if best.loss < EXPLAINED * whole:
-            break  # nothing is left to be found
-        try:
-            other = fit(thin, flip(best.z), iterations=SCREEN, **common)
-        except MyogradError:
-            continue  # fibres that cannot balance there
-        if _merit_of(other) < merit - SAME:
-            best = fit(thin, other.z, iterations=SEARCH, **common)
-            merit = _merit_of(best)
-    return fit(problem, best.z, prior=prior, report=report, **options)
-
-
-def _flips(p: Parameters) -> list[Callable[[np.ndarray], np.ndarray]]:
-    """Changes that put one muscle on the other side of its optimal length, by more or less fibre, or tendon."""
-    flips = []
-    for i, name in enumerate(p.names):
-        muscle, _, number = name.partition(" ")
-        if number not in ("optimal_fiber_length", "tendon_slack_length"):
-            continue
-        by = FLIP * p.stated_muscle[1, p.muscles.index(muscle)]
-        for sign in (1, -1):
-
-            def flip(z: np.ndarray, i: int = i, change: float = sign * by) -> np.ndarray:
-                physical = np.asarray(p.physical(jnp.asarray(z))).copy()
-                physical[i] += change
-                return np.concatenate([z[: p.of_bodies], p.vector(physical)[p.of_bodies :]])
-
-            flips.append(flip)
-    return flips
-
-
-def _merit_of(one: Fit) -> float:
-    """What `fit` minimises, at where it arrived."""
-    r, _ = one.problem.residual(one.z, one.fibers)
-    return _merit(r if one.weights is None else one.weights * r, one.prior.penalty(one.problem.parameters, one.z))  # type: ignore[union-attr]
-
-
-# Adam --------------------------------------------------------------------------------------------------------
-
-
-def fit_adam(
-    problem: Problem,
-    start: np.ndarray,
-    epochs: int,
-    rate: float = 1e-3,
-    report: Callable[[Progress], None] = lambda _: None,
-    every: int = 100,
-) -> Fit:
-    """The paper's optimiser: Adam on the mean square of the residual, normalised by its value at the start, in the scaled
-    vector; gradients in reverse mode. `rate`: step in relative parameters."""
-    p, scale = problem.parameters, jnp.asarray(problem.parameters.scales())
-    data = tuple(problem._from(problem.guess(start)))
-    optimiser = optax.adam(rate)
-
-    def loss(x: jax.Array, norm: jax.Array) -> jax.Array:
-        unknowns: Unknowns = p.unknowns(x * scale)
-        total = sum(
-            jnp.sum(residual(problem.driven, scheme, one, unknowns)[0] ** 2)
-            for scheme, one in zip(problem.schemes, data, strict=True)
-        )
-        return total / norm
-
-    @jax.jit
-    def epoch(x: jax.Array, state: Any, norm: jax.Array) -> tuple[jax.Array, Any, jax.Array]:
-        value, slope = jax.value_and_grad(loss)(x, norm)
-        change, state = optimiser.update(slope, state)
-        return optax.apply_updates(x, change), state, value  # type: ignore[return-value]
-
-    x = jnp.asarray(start) / scale
-    norm = loss(x, jnp.ones(()))
-    state = optimiser.init(x)
-    history = [(1.0, np.asarray(p.physical(jnp.asarray(start))))]
-    samples = sum(len(one.rows) for one in data)
-    for k in range(epochs):
-        x, state, value = epoch(x, state, norm)
-        if (k + 1) % every == 0:
-            history.append((float(value), np.asarray(p.physical(x * scale))))
-            report(Progress(k + 1, epochs, float(jnp.sqrt(value * norm / samples)), float("nan")))
-    z = np.asarray(x * scale)
-    r, fibers = problem.residual(z, [one.fiber_length for one in data])
-    return Fit(problem, z, _loss(problem, r), float("nan"), False, f"{epochs} epochs done", epochs, history, fibers)
-
-
-# Checkpoints -------------------------------------------------------------------------------------------------
-
-
-def _digest(problem: Problem) -> str:
-    """Of what makes two fits the same one."""
-    digest = hashlib.sha256("|".join([*problem.parameters.names, *COMMON]).encode())
-    for recording, scheme in zip(problem.recordings, problem.schemes, strict=True):
-        digest.update(repr(scheme).encode() + recording.q.tobytes() + recording.emg.tobytes())
-    return digest.hexdigest()
-
-
-def _save(
-    path: str | os.PathLike[str] | None,
-    problem: Problem,
-    z: np.ndarray,
-    damping: float,
-    count: int,
-    prior: Prior,
-    history: list[tuple[float, np.ndarray]],
-) -> None:
-    if path is None:
-        return
-    target = Path(path)
-    temporary = target.with_name(f".{uuid.uuid4().hex}.npz")
-    try:
-        np.savez(
-            temporary,
-            digest=_digest(problem),
-            z=z,
-            damping=damping,
-            count=count,
-            center=prior.center,
-            spread=np.asarray(prior.spread),
-            losses=np.array([loss for loss, _ in history]),
-            physical=np.array([values for _, values in history]),
-        )
-        os.replace(temporary, target)
-    finally:
-        temporary.unlink(missing_ok=True)
-
-
-def _load(path: str | os.PathLike[str] | None, problem: Problem) -> dict[str, Any]:
-    if path is None or not Path(path).exists():
-        return {}
-    try:
-        with np.load(path, allow_pickle=False) as file:
-            saved = dict(file)
-    except (OSError, ValueError) as error:
-        raise MyogradError(f"{path}: not a checkpoint of a fit: {error}") from error
-    if str(saved.get("digest")) != _digest(problem):
-        raise MyogradError(f"{path} is the checkpoint of another fit; remove it, or name another file")
-    return saved

@@ -45,7 +45,7 @@ LIMITS: dict[str, tuple[float, float]] = {
     "c2": (-0.98, 0.98),
 }
 START = {"activation_time": 0.010, "deactivation_time": 0.040, "delay": 0.040, "c1": -0.7, "c2": -0.5}
-NEAR_LIMIT = 0.01  # of the distance between two limits
+NEAR_LIMIT, AT_LIMIT, INSIDE = 0.01, 1e-4, 0.05  # of the distance between two limits
 
 
 class Unknowns(NamedTuple):
@@ -113,13 +113,14 @@ class Parameters:
         )
 
     def vector(self, physical: np.ndarray) -> np.ndarray:
-        """From physical numbers (order of `names`): what is beyond a limit is brought just inside it."""
+        """From physical numbers (order of `names`): what is beyond a limit is brought inside it, to where it can move."""
         count = self.of_bodies
         bodies = [
             np.linalg.solve(per, np.asarray(inertia.moments(jnp.asarray(inertia.valid(row)))))
             for row, per in zip(physical[:count].reshape(-1, 10), self.maps, strict=True)
         ]
-        share = np.clip((physical[count:] - self.low) / (self.high - self.low), 1e-4, 1 - 1e-4)
+        share = (physical[count:] - self.low) / (self.high - self.low)
+        share = np.where(share < AT_LIMIT, INSIDE, np.where(share > 1 - AT_LIMIT, 1 - INSIDE, share))
         return np.concatenate([*bodies, special.logit(share)])
 
     def physical(self, z: Float[Array, " z"]) -> Float[Array, " z"]:

@@ -171,14 +171,15 @@ def state_rates(
 def rates_under(model: Model, state: State, controls: Float[Array, " k"], it: Forces) -> State:
     """Rate of change of the state, from its forces."""
     udot = by_elimination(Dynamics(model, state.q, state.u, it.at, it.moving, state.time), it.tau)
-    excitation = controls[model.force_parts.muscle_control]
-    return State(
-        q=coordinate_rates(model, state.q, state.u),
-        u=udot,
-        activation=_where_computed(model, activation_rates(model, it.activation, excitation)),
-        fiber_length=_where_computed(model, it.muscles.fiber_velocity),
-        time=jnp.ones(()),
-    )
+    return State(coordinate_rates(model, state.q, state.u), udot, *muscle_rates(model, controls, it), jnp.ones(()))
+
+
+def muscle_rates(
+    model: Model, controls: Float[Array, " k"], it: Forces
+) -> tuple[Float[Array, " m"], Float[Array, " m"]]:
+    """Rates of change of activations, and of fibre lengths."""
+    activation = activation_rates(model, it.activation, controls[model.force_parts.muscle_control])
+    return _where_computed(model, activation), _where_computed(model, it.muscles.fiber_velocity)
 
 
 @in_range

@@ -15,7 +15,6 @@ import equinox as eqx
 import jax
 import jax.numpy as jnp
 import numpy as np
-from jax import lax
 from jaxtyping import Array, Float
 
 from ..dynamics.constraints import (
@@ -29,7 +28,7 @@ from ..dynamics.constraints import (
 )
 from ..dynamics.forward import Dynamics
 from ..dynamics.kinematics import coordinate_rates, pose, speed_to_rate
-from ..force.motion import State, forces_at, rates_under, state_rates
+from ..force.motion import State, forces_at, muscle_rates, rates_under, state_rates
 from ..model.model import Model
 from ..muscle.contraction import activation_rates, muscle_states
 
@@ -60,6 +59,10 @@ class System(eqx.Module):
     @abstractmethod
     def imbalance(self, t: Time, y: Phase, a: Free, multipliers: Float[Array, " rows"]) -> Free:
         """`M udot + b + G^T lambda - tau`, with the second derivatives `a` of q."""
+
+    def inner_rates(self, t: Time, y: Phase) -> Float[Array, " k"]:
+        """zdot alone"""
+        return self.rates(t, y).z
 
     def closure(self, t: Time, q: Free) -> Float[Array, " rows"]:
         """How far loops are from being closed."""
@@ -112,9 +115,12 @@ class Simulated(System):
 
     def phase(self, state: State) -> Phase:
         free = self.model.constraints.free
-        fiber = state.fiber_length / self.model.muscles.optimal_fiber_length
-        muscles = [state.activation[self.activated], fiber[self.elastic]]
-        return Phase(state.q[free], state.u[free], jnp.concatenate(muscles))
+        return Phase(state.q[free], state.u[free], self._inner(state.activation, state.fiber_length))
+
+    def _inner(self, activation: Float[Array, " m"], fiber_length: Float[Array, " m"]) -> Float[Array, " k"]:
+        """z"""
+        fiber = fiber_length / self.model.muscles.optimal_fiber_length
+        return jnp.concatenate([activation[self.activated], fiber[self.elastic]])
 
     def state(self, t: Time, y: Phase) -> State:
         rest, activated, elastic = self.rest, self.activated, self.elastic
@@ -167,6 +173,13 @@ class Simulated(System):
         G = jacobian_rows(model, it.at, state.q)[fixed.implicit_rows]
         return (terms.needed(udot) - it.tau + multipliers @ G) @ rates_per_free(model, state.q)
 
+    @eqx.filter_jit
+    def inner_rates(self, t: Time, y: Phase) -> Float[Array, " k"]:
+        model, state = self.model, self.state(t, y)
+        controls, *others = self.applied(t, state)
+        activation, fiber = muscle_rates(model, controls, forces_at(model, state, controls, *others))
+        return self._inner(activation, fiber)
+
     def closure(self, t: Time, q: Free) -> Float[Array, " rows"]:
         full = self._coordinates(t, q)
         return constraint_errors(self.model, pose(self.model, full), full, t)[self.model.constraints.implicit_rows]
@@ -201,16 +214,13 @@ class Simulated(System):
     # Closed loops ---------------------------------------------------------------------------------------------
 
     def projected(self, t: Time, y: Phase) -> Phase:
-        """Nearest coordinates and speeds that keep loops closed, by Newton's method of least change.
-
-        The pseudoinverse is not differentiated: at a closed pose the derivative is that of the projection all the same.
-        """
+        """Nearest coordinates and speeds that keep loops closed, by Newton's method of least change."""
         rows = self.model.constraints.implicit_rows
         if not len(rows):
             return y
         q = y.q
         for _ in range(PROJECTIONS):
-            J = lax.stop_gradient(jax.jacfwd(lambda q: self.closure(t, q))(q))
+            J = jax.jacfwd(lambda q: self.closure(t, q))(q)
             q = q - jnp.linalg.pinv(J, rtol=1e-9) @ self.closure(t, q)
         full = self._coordinates(t, q)
         at = pose(self.model, full)
@@ -219,5 +229,5 @@ class Simulated(System):
             u = explicit_speeds(self.model, full, self.rest.u.at[self.model.constraints.free].set(u), t)
             return speed_errors(self.model, at, full, u, t)[rows]
 
-        G = lax.stop_gradient(jax.jacfwd(slipping)(y.u))
+        G = jax.jacfwd(slipping)(y.u)
         return Phase(q, y.u - jnp.linalg.pinv(G, rtol=1e-9) @ slipping(y.u), y.z)

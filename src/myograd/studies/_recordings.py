@@ -21,6 +21,7 @@ import jax.numpy as jnp
 import numpy as np
 from jaxtyping import Array
 from scipy import interpolate
+from scipy.optimize import lsq_linear
 
 import myograd
 from myograd import models
@@ -46,9 +47,11 @@ STEP = 1 / RATE
 PERIOD = 5  # samples between two decisions of the controller
 TIMES = {"activation_time": 0.012, "deactivation_time": 0.045, "delay": 0.0434, "c1": -0.78, "c2": -0.55}
 WHOLE = int(TIMES["delay"] / STEP)  # samples
-LEAST, MOST = 0.02, 0.7  # EMG
-MIDDLE = np.array([0.7, 0.8, 0.1, 1.3, 0.3])  # rad; elevation plane and angle, rotation, elbow, pronation
-REACH = np.array([0.45, 0.30, 0.40, 0.45, 0.45])  # rad, standard deviation about it, roughly
+LEAST, MOST = 0.02, 0.9  # EMG
+WEIGHT = np.array([1.0, 1.0, 1.5, 1.5, 4.0])  # of a missing N m on each free coordinate
+TONE = 1.4  # of an activation that is not the tone
+MIDDLE = np.array([0.7, 0.95, 0.1, 1.3, 0.3])  # rad; elevation plane and angle, rotation, elbow, pronation
+REACH = np.array([0.7, 0.6, 0.6, 0.75, 0.7])  # rad about it, roughly
 SEEDS = {"move1": 1, "move2": 2, "move3": 3}
 
 
@@ -123,44 +126,46 @@ def posed(model: Model, free: np.ndarray, activation: np.ndarray) -> State:
 
 
 def wander(random: np.random.Generator, count: int, rate: float) -> Any:
-    """Smooth random curves [time] -> [count], of unit deviation: splines through random values `rate` times a second."""
+    """Smooth random curves [time] -> [count] that go through all of -1 to 1: splines through evenly spread values, shuffled,
+    `rate` of them a second."""
     knots = np.arange(-1, SECONDS + 2, 1 / rate)
-    return interpolate.make_interp_spline(knots, random.standard_normal((len(knots), count)), k=5)
+    values = random.permuted(np.tile(np.linspace(-1, 1, len(knots)), (count, 1)), axis=1)
+    return interpolate.make_interp_spline(knots, values.T, k=3)
 
 
 @jax.jit
-def wanted_activation(model: Model, state: State, udot: Array, about: Array) -> Array:
-    """Activations between LEAST and MOST near `about` that give the free coordinates the accelerations `udot`."""
+def pulls(model: Model, state: State, udot: Array) -> tuple[Array, Array]:
+    """Generalised forces of full activations on the free coordinates [m, n], and those that accelerations `udot` need [n]."""
     q, u, free = state.q, state.u, model.constraints.free
     full = held.explicit_accelerations(model, q, u, jnp.zeros_like(q).at[free].set(udot))
     C = held.rates_per_free(model, q)
     length, gradient = lengths_and_gradient(model, pose(model, q), q)
     muscles = muscle_states(model, length, gradient @ u, state.activation, state.fiber_length)
     arms = -(gradient @ C) * model.muscles.max_isometric_force[:, None]
-    per = arms * (muscles.fal * jnp.cos(muscles.pennation))[:, None]
+    per = arms * (muscles.fal * muscles.fv * jnp.cos(muscles.pennation))[:, None]
     passive = muscles.fpl * jnp.cos(muscles.pennation)
     right = C.T @ inverse_dynamics(model, q, u, full) - passive @ arms
-    weight = jnp.array([1.0, 1.0, 1.5, 1.5, 4.0])
+    return per, right
 
-    def slope(a: Array) -> Array:
-        return per @ (weight**2 * (a @ per - right)) + 2.0 * (a - about)
 
-    size = jnp.sum((per * weight) ** 2) + 2.0
-    return jax.lax.fori_loop(0, 1000, lambda _, a: jnp.clip(a - slope(a) / size, LEAST, MOST), about)
+def wanted_activation(model: Model, state: State, udot: np.ndarray, about: np.ndarray) -> np.ndarray:
+    """Activations between LEAST and MOST near `about` that give the free coordinates the accelerations `udot`, or nearly."""
+    per, right = (np.asarray(x) for x in pulls(model, state, udot))
+    A = np.vstack([(WEIGHT * per).T, TONE * np.eye(len(about))])
+    return lsq_linear(A, np.concatenate([WEIGHT * right, TONE * about]), (LEAST, MOST)).x
 
 
 def design(model: Model, seed: int) -> tuple[np.ndarray, State]:
     """EMG [T, m] with only the part of the delay that is less than a sample, and the state that the movement starts from."""
     random = np.random.default_rng(seed)
     m, n, free = len(model.muscle_names), len(MIDDLE), model.constraints.free
-    path, tone = wander(random, n, 1.6), wander(random, m, 2.5)
+    path, tone = wander(random, n, 1.2), wander(random, m, 2.5)
 
     def reference(t: float) -> list[np.ndarray]:
-        reach = 0.9 * REACH
-        return [(MIDDLE + reach * path(t)) if k == 0 else reach * path(t, k) for k in (0, 1, 2)]
+        return [MIDDLE + REACH * path(t) if k == 0 else REACH * path(t, k) for k in (0, 1, 2)]
 
     def co_contraction(t: float) -> np.ndarray:
-        return 0.14 + 0.09 * np.tanh(tone(t))
+        return 0.22 + 0.18 * np.clip(tone(t), -1, 1)
 
     q0, tonic = reference(0.0)[0], co_contraction(0.0)
     a = np.round(wanted_activation(model, posed(model, q0, tonic), np.zeros(n), tonic), 5)
@@ -175,7 +180,7 @@ def design(model: Model, seed: int) -> tuple[np.ndarray, State]:
         q, qd, qdd = reference(t + 0.04)
         now, speed = np.asarray(state.q)[free], np.asarray(state.u)[free]
         udot = soft * (qdd + 14.0 * (qd - speed) + 60.0 * (q - now)) - (1 - soft) * 10 * speed
-        wanted = np.asarray(wanted_activation(model, state, udot, co_contraction(t)))
+        wanted = wanted_activation(model, state, udot, co_contraction(t))
         if k * PERIOD <= WHOLE:  # before the recording's first EMG can act
             wanted = emg[0]
         course = [excitation]

@@ -24,12 +24,14 @@ from scipy import signal
 import myograd
 from myograd import models
 from myograd.estimate import inertia
-from myograd.estimate.fit import Fit, Prior, default_spread, fit, fit_adam, search, spread_starts
+from myograd.estimate.adam import fit_adam
+from myograd.estimate.fit import Fit, Prior, default_spread, fit
 from myograd.estimate.mechanics import Mechanics, mechanics
 from myograd.estimate.parameters import COMMON, MUSCLE, Parameters
 from myograd.estimate.problem import Problem, identification, tendon_stage
 from myograd.estimate.recording import Recording, smooth_motion
 from myograd.estimate.scores import Scores, scores
+from myograd.estimate.search import search, spread_starts
 from myograd.estimate.shipped import FOLDER, shipped_deep, shipped_recording, shipped_truth
 from myograd.estimate.uncertainty import relative_errors, uncertainty
 from myograd.estimate.validate import validate

@@ -79,7 +79,7 @@ class HHT(diffrax.AbstractImplicitSolver, diffrax.AbstractAdaptiveSolver):
             inertial = args.imbalance(t1, y, a, multipliers) + force  # M a
             balance = inertial - (1 + alpha) * force + alpha * past.force
             closed = args.closure(t1, y.q) / (beta * h)  # by h once: rounding errors over h^2 would not let Newton end
-            return jnp.concatenate([balance, zdot - terms.vf(t1, y, args).z, closed])
+            return jnp.concatenate([balance, zdot - args.inner_rates(t1, y), closed])
 
         found = optx.root_find(residual, self.root_finder, guess, None, throw=False, max_steps=self.root_find_max_steps)
         a, zdot, multipliers = unravel(found.value)

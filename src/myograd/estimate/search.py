@@ -1,0 +1,107 @@
+"""Which of many minima: starts drawn about given numbers, and a search that hops from one minimum to a better one.
+
+Muscles can make up for each other, and each may be taken for one on the other side of its optimal length, so a fit seldom ends
+in the best minimum at once. From the best one known, all numbers of muscles and activation are kicked at random, or one muscle
+is put on the other side of its optimal length; a few iterations tell whether that leads anywhere better (basin hopping, Wales
+and Doye 1997, downhill only). About one hop in ten does.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import replace
+from typing import Any
+
+import jax.numpy as jnp
+import numpy as np
+
+from ..errors import MyogradError
+from .fit import Fit, Prior, Progress, default_spread, fit, merit
+from .parameters import Parameters
+from .problem import Problem
+
+FULL, SCREEN = 30, 8  # iterations of a fit, and of a first look
+HOPS, PATIENCE = 80, 30  # at most, and without anything better
+SAME = 5.0  # in -2 log of the posterior: closer than this is the same minimum
+EXPLAINED = 3e-5  # of the residual at the start: less is noise-free data at its minimum
+KICK = (0.03, 0.3)  # relative
+FLIP = 0.25  # of the optimal fibre length: from one side of it to the other
+
+
+def spread_starts(
+    p: Parameters, spread: float, count: int, seed: int, center: np.ndarray | None = None
+) -> list[np.ndarray]:
+    """Vectors of physical numbers drawn from N(center, spread |center|), as Eq. 24; bodies are made valid."""
+    center = p.physical_start() if center is None else center
+    random = np.random.default_rng(seed)
+    drawn = center * (1 + spread * random.standard_normal((count, len(center))))
+    return [p.vector(row) for row in drawn]
+
+
+def search(
+    problem: Problem,
+    start: np.ndarray | None = None,
+    rows: int = 400,
+    report: Callable[[Progress], None] = lambda _: None,
+    **options: Any,
+) -> Fit:
+    """`fit`, after a search for the best minimum with about so many of the rows. All fits have the same prior, about `start`."""
+    p = problem.parameters
+    z = p.start() if start is None else np.asarray(start, float)
+    prior = options.pop("prior", None) or Prior(z.copy(), default_spread(p))
+    rough = _rough(problem, rows)
+    common = {"prior": prior, "robust": options.get("robust"), "report": report}
+    best = fit(rough, z, iterations=FULL, **common)
+    lowest, enough = _merit_of(best), EXPLAINED * best.history[0][0]
+    random, flips, in_vain = np.random.default_rng(0), _flips(p), 0
+    for hop in range(HOPS):
+        if best.loss < enough or in_vain == PATIENCE:
+            break
+        in_vain += 1
+        there = flips[random.integers(len(flips))](best.z) if flips and hop % 3 == 2 else _kicked(p, best.z, random)
+        try:
+            other = fit(rough, there, iterations=SCREEN, **common)
+        except MyogradError:
+            continue  # fibres that cannot balance there
+        if _merit_of(other) < lowest - SAME:
+            best = fit(rough, other.z, iterations=FULL, **common)
+            lowest, in_vain = _merit_of(best), 0
+    return fit(problem, best.z, prior=prior, report=report, **options)
+
+
+def _rough(problem: Problem, rows: int) -> Problem:
+    """The same with few rows, and activations integrated in longer steps: three times as fast, and good to 1e-5."""
+    thin = problem.thinned(max(1, problem.rows // (rows * problem.seen.equations)))
+    return replace(thin, schemes=tuple(one._replace(substeps=-(-one.substeps // 3)) for one in thin.schemes))
+
+
+def _kicked(p: Parameters, z: np.ndarray, random: np.random.Generator) -> np.ndarray:
+    size = np.exp(random.uniform(*np.log(KICK)))
+    kick = size * p.scales() * random.standard_normal(len(z))
+    kick[: p.of_bodies] = 0.0  # forces are linear in them: they follow by themselves
+    return z + kick
+
+
+def _flips(p: Parameters) -> list[Callable[[np.ndarray], np.ndarray]]:
+    """Changes that put one muscle on the other side of its optimal length, by more or less fibre, or tendon."""
+    flips = []
+    for i, name in enumerate(p.names):
+        muscle, _, number = name.partition(" ")
+        if number not in ("optimal_fiber_length", "tendon_slack_length"):
+            continue
+        by = FLIP * p.stated_muscle[1, p.muscles.index(muscle)]
+        for sign in (1, -1):
+
+            def flip(z: np.ndarray, i: int = i, change: float = sign * by) -> np.ndarray:
+                physical = np.asarray(p.physical(jnp.asarray(z))).copy()
+                physical[i] += change
+                return np.concatenate([z[: p.of_bodies], p.vector(physical)[p.of_bodies :]])
+
+            flips.append(flip)
+    return flips
+
+
+def _merit_of(one: Fit) -> float:
+    """What `fit` minimises, at where it arrived."""
+    r, _ = one.problem.residual(one.z, one.fibers)
+    return merit(r if one.weights is None else one.weights * r, one.prior.penalty(one.problem.parameters, one.z))  # type: ignore[union-attr]
