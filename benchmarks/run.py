@@ -22,12 +22,15 @@ from pathlib import Path
 
 import jax
 import numpy as np
+from gradients import MODELS as GRADIENT_MODELS
+from gradients import gradient_cost, gradient_grid
 from identification import identification_grid, measure_identification
 from muscles import compare_muscles, muscle_grid
 from ours import BATCH, Function, batched, first_call, quantities, repeated, runner, streamed, weighted
 from peers_opensim import OpenSim
 from peers_rigid import measure
 from rich.console import Console
+from simulations import case, cases, compare_simulation, simulation_grid
 from table import Compared, ModelRows, Row, compile_grid, page, rigid_grid, speed_grid
 from timing import Disagreement, agree, timed
 from wrapped import compare_wrapped, wrapped_grid
@@ -229,6 +232,12 @@ def main() -> None:
         console.print(f"[bold]{file.stem}[/bold], muscles ...")
         driven += compare_muscles(file, *poses_of(mg.load_model(file), file), seconds)
     muscle_grid(driven).print(console)
+    console.print("[bold]a second of simulation[/bold] ...")
+    moved = [compare_simulation(one, seconds) for one in ([case("double_pendulum")] if options.quick else cases())]
+    simulation_grid(moved).print(console)
+    console.print("[bold]gradients through time[/bold] ...")
+    gradients = [gradient_cost(name, seconds) for name in GRADIENT_MODELS[: 1 if options.quick else None]]
+    gradient_grid(gradients).print(console)
     console.print("[bold]identification[/bold] ...")
     identified = measure_identification(options.quick)
     identification_grid(identified).print(console)
@@ -242,13 +251,16 @@ def main() -> None:
             "models": results,
             "wrapped": wrapped,
             "muscles": driven,
+            "simulations": moved,
+            "gradients": gradients,
             "identification": identified,
             "trees": rigid,
         }
         data = {"machine": dict(about)} | {name: [asdict(row) for row in rows] for name, rows in tables.items()}
         write_text(raw, json.dumps(data, indent=1) + "\n")
     if options.out is not None:
-        others = [wrapped_grid(wrapped), muscle_grid(driven), identification_grid(identified)]
+        others = [wrapped_grid(wrapped), muscle_grid(driven), simulation_grid(moved), gradient_grid(gradients)]
+        others.append(identification_grid(identified))
         write_text(options.out, page(about, results, others, rigid, BATCH, options.quick))
     console.print(f"done in {time.perf_counter() - started:.0f} s")
 
