@@ -21,7 +21,7 @@ from .parameters import Parameters
 from .problem import Problem
 
 FULL, SCREEN = 30, 8  # iterations of a fit, and of a first look
-HOPS, PATIENCE = 80, 30  # at most, and without anything better
+HOPS, PATIENCE = 200, 60  # at most, and without anything better
 SAME = 5.0  # in -2 log of the posterior: closer than this is the same minimum
 EXPLAINED = 3e-5  # of the residual at the start: less is noise-free data at its minimum
 KICK = (0.03, 0.3)  # relative
