@@ -98,7 +98,7 @@ def test_intervals_and_validation(problem: Problem, recording: Recording, worked
 
 
 def test_a_fit_goes_on_from_its_checkpoint(problem: Problem, tmp_path: Path):
-    thin = problem.thinned(4)
+    thin = problem.rough(120)
     (start,) = spread_starts(problem.parameters, 0.05, 1, 2, shipped_truth(problem.parameters))
     file = tmp_path / "fit.npz"
     fit(thin, start, iterations=2, checkpoint=file)

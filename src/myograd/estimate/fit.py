@@ -124,10 +124,12 @@ def fit(
     robust: Robust | None = None,
     report: Callable[[Progress], None] = lambda _: None,
     checkpoint: str | os.PathLike[str] | None = None,
+    stall: float = 0.0,
 ) -> Fit:
     """Identify. `start`: a vector (`parameters.vector`); by default the model's own values. `prior`: by default about the start.
 
-    `checkpoint`: a file that is written after every iteration, and from which the same fit goes on if it exists.
+    `checkpoint`: a file that is written after every iteration, and from which the same fit goes on if it exists. `stall`: give
+    up where three iterations together gain less than this (in -2 log of the posterior).
     """
     p = problem.parameters
     z = np.array(p.start() if start is None else start, float)
@@ -135,6 +137,7 @@ def fit(
     scale = p.scales()
     damping, growth, count = 1e-3, 2.0, 0
     history: list[tuple[float, np.ndarray]] = []
+    gained: list[float] = []
     saved = load(checkpoint, problem)
     if saved:
         z, damping, count = saved["z"], float(saved["damping"]), int(saved["count"])
@@ -190,6 +193,10 @@ def fit(
         z, count = after, count + 1
         history.append((loss_of(problem, new_r), np.asarray(p.physical(jnp.asarray(z)))))
         save(checkpoint, problem, z, damping, count, prior, history)
+        gained = [*gained[-2:], now - new]
+        if len(gained) == 3 and sum(gained) < stall:
+            why = "too slow"
+            break
     r, guess = problem.residual(z, guess)
     done = why == "converged" or (why.startswith("no step") and offset < 10 * OFFSET)
     return Fit(

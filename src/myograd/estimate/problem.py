@@ -19,6 +19,7 @@ from .rank import BaseParameters, Seen, base_parameters, seen_muscles
 from .recording import Recording
 from .residual import FIBERS, Data, Scheme, data_of, linearized, residual
 
+STRIDE = 2  # samples per solved fibre, in a search
 SKIP = 0.2  # s at the start of a recording without rows: what was before is not known
 
 
@@ -94,11 +95,19 @@ class Problem:
             for scheme, data, fiber in zip(self.schemes, self.data, guess, strict=True)
         ]
 
-    def thinned(self, every: int) -> Problem:
-        """The same with one row per so many of its rows: for searches, where speed matters more than the last digit."""
+    def rough(self, rows: int) -> Problem:
+        """The same with about so many rows, activations integrated in longer steps, and fibres solved at every other sample: for
+        searches, where speed matters more than the fifth digit."""
         count = len(Data._fields) - 4  # all but the signals that make forces, which need every sample
-        data = [Data(*(x[::every] for x in one[:count]), *one[count:]) for one in self.data]
-        return replace(self, data=tuple(data))
+        every = max(1, self.rows // (rows * self.seen.equations))
+        data, schemes = [], []
+        for one, scheme in zip(self.data, self.schemes, strict=True):
+            stride = STRIDE if scheme.fibers == "solved" and every >= STRIDE else 1
+            kept = np.flatnonzero(np.asarray(one.rows) % stride == 0)[:: max(1, every // stride)]
+            few = Data(*(x[kept] for x in one[:count]), *one[count:])
+            data.append(few._replace(rows=few.rows // stride))
+            schemes.append(scheme._replace(substeps=-(-scheme.substeps // 3), stride=stride))
+        return replace(self, data=tuple(data), schemes=tuple(schemes))
 
     def with_parameters(self, parameters: Parameters) -> Problem:
         """The same with other free numbers (of the same bodies and muscles, or none of the bodies)."""
@@ -109,7 +118,7 @@ class Problem:
 def _at_rest(driven: Model, scheme: Scheme, data: Data, muscle: jax.Array, common: jax.Array) -> jax.Array:
     driven = forces.with_values(driven, muscle)
     activation = forces.activations(data.emg, muscle[5], common, scheme.step, scheme.substeps)
-    return forces.resting_fibers(driven, data.length, activation)
+    return forces.resting_fibers(driven, data.length[:: scheme.stride], activation[:: scheme.stride])
 
 
 def _chain(p: Parameters, z: jax.Array) -> tuple[Unknowns, tuple[np.ndarray, np.ndarray, np.ndarray]]:

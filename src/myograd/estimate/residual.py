@@ -62,6 +62,8 @@ class Scheme(NamedTuple):
     substeps: int
     order: int = 3
     """of the backward differences"""
+    stride: int = 1
+    """fibres are solved at one sample in so many"""
 
 
 def data_of(
@@ -97,15 +99,16 @@ def data_of(
 def muscle_forces(
     driven: Model, scheme: Scheme, data: Data, muscle: Float[Array, "6 m"], common: Float[Array, "5"]
 ) -> tuple[Float[Array, "T m"], Float[Array, "T m"]]:
-    """Forces of the driven muscles [N], and their fibre lengths [m], at all samples."""
+    """Forces of the driven muscles [N], and their fibre lengths [m], at all samples, or one in `scheme.stride`."""
     driven = forces.with_values(driven, muscle)
     activation = forces.activations(data.emg, muscle[5], common, scheme.step, scheme.substeps)
     if scheme.fibers == "tendon":
         return forces.forces_of_tendons(driven, data.length, activation, data.fiber_length), data.fiber_length
     fiber, velocity = data.fiber_length, data.fiber_velocity
     if scheme.fibers == "solved":
-        fiber = forces.solved_fibers(driven, data.length, activation, scheme.step, fiber, scheme.order)
-        velocity = forces.rate_of(fiber, scheme.step, scheme.order)
+        activation, length, step = activation[:: scheme.stride], data.length[:: scheme.stride], scheme.stride * scheme.step
+        fiber = forces.solved_fibers(driven, length, activation, step, fiber, scheme.order)
+        velocity = forces.rate_of(fiber, step, scheme.order)
     return forces.forces_of_fibers(driven, activation, fiber, velocity), fiber
 
 
