@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 import jax
 import jax.numpy as jnp
 import numpy as np
@@ -12,7 +14,7 @@ from myograd.errors import MyogradError
 from myograd.estimate import forces, inertia
 from myograd.estimate.mechanics import mechanics
 from myograd.estimate.problem import identification
-from myograd.estimate.rank import base_parameters, seen_muscles, unreached
+from myograd.estimate.rank import base_parameters, check_names, seen_muscles, unreached
 from myograd.estimate.recording import Recording, follow
 from myograd.estimate.residual import muscle_forces, paper_residual
 from myograd.models import model_path
@@ -70,11 +72,13 @@ def test_free_numbers_of_a_body_start_at_the_identity():
     np.testing.assert_allclose(inertia.free_matrix(free), np.eye(4), atol=1e-10)
 
 
-def test_bodies_are_valid_where_the_free_matrix_is_positive_definite():
+@pytest.mark.parametrize("size", [0.1, 3.0])
+def test_bodies_are_valid_where_the_free_matrix_is_positive_definite(size: float):
     body = random_body(2)
-    free = np.random.default_rng(4).normal(size=10)
+    free = np.concatenate([np.ones(4), np.zeros(6)]) + size * np.random.default_rng(4).normal(size=10)
     P = np.asarray(inertia.pseudo_inertia(jnp.asarray(inertia.body_map(body) @ free)))
-    assert (np.linalg.eigvalsh(P)[0] > 0) == (np.linalg.eigvalsh(inertia.free_matrix(free))[0] > 0)
+    assert np.linalg.eigvalsh(inertia.free_matrix(free))[0] * (1 if size < 1 else -1) > 0
+    assert (np.linalg.eigvalsh(P)[0] > 0) == (size < 1)
     assert np.isinf(inertia.divergence(np.array([1.0, 1, 1, -0.1, 0, 0, 0, 0, 0, 0])))
 
 
@@ -226,10 +230,32 @@ def test_too_many_deep_muscles_are_refused(arm: mg.Model, worked_out):
         seen_muscles(arm, [worked_out], arm.muscle_names[3:], arm.muscle_names)
 
 
-def test_a_muscle_without_emg_must_be_deep(arm: mg.Model, worked_out):
+def test_a_muscle_without_emg_must_be_deep(arm: mg.Model):
     channels = [name for name in arm.muscle_names if name != "DELT2"]
     with pytest.raises(MyogradError, match=r"no EMG of DELT2.*--deep"):
-        seen_muscles(arm, [worked_out], DEEP, channels)
+        check_names(arm, DEEP, channels)
+
+
+def test_rigid_tendons_are_refused(arm: mg.Model, swing: Recording, worked_out):
+    kinds = replace(arm.muscle_kinds, rigid_tendon=tuple(name == "DELT2" for name in arm.muscle_names))
+    with pytest.raises(MyogradError, match="'DELT2' has a rigid tendon"):
+        identification(replace(arm, muscle_kinds=kinds), [swing], DEEP, BODIES, known=[worked_out])
+
+
+def test_muscles_can_be_identified_without_bodies(arm: mg.Model, swing: Recording):
+    problem = identification(arm, [swing], DEEP, skip=0.0)
+    assert problem.parameters.of_bodies == 0
+    whole = identification(arm, [swing], DEEP, BODIES, skip=0.0)
+    r = [one.residual(one.parameters.start(), one.guess(one.parameters.start()))[0] for one in (problem, whole)]
+    np.testing.assert_allclose(r[0], r[1], rtol=1e-7, atol=1e-9)
+
+
+def test_unreached_directions_are_continuous(worked_out, arm: mg.Model):
+    (free,) = unreached([worked_out], [arm.muscle_names.index(name) for name in DEEP])
+    np.testing.assert_allclose(
+        np.einsum("tni,tnj->tij", free, free), np.tile(np.eye(free.shape[2]), (len(free), 1, 1)), atol=1e-12
+    )
+    assert np.abs(np.diff(free, axis=0)).max() < 0.2
 
 
 def test_base_parameters_give_the_same_needs(arm: mg.Model, worked_out):

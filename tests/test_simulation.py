@@ -13,7 +13,7 @@ from typer.testing import CliRunner
 import myograd as mg
 from myograd import models
 from myograd.app.cli import app
-from myograd.errors import ModelError
+from myograd.errors import ModelError, MyogradError
 from myograd.files.table import Table
 
 
@@ -40,6 +40,32 @@ def test_states_and_controls_over_time():
     state = motion.at(10)
     udot = mg.state_derivative(model, state, np.array([0.2, 0.4])).u
     np.testing.assert_allclose((motion.state.u[11] - motion.state.u[9]) / 0.02, udot, rtol=0.02)
+
+
+@pytest.mark.parametrize(
+    ("given", "message"),
+    [
+        (dict(controls=lambda t, state: jnp.array([0.5])), r"controls \(control_names\) have shape \(1,\)"),
+        (dict(torques=lambda t, state: jnp.zeros(3)), r"torques.*shape \(3,\)"),
+        (dict(torques=mg.Course(jnp.array([0.0, 1.0, 0.5]), jnp.zeros((3, 2)))), "torques: time must increase"),
+        (
+            dict(torques=mg.Course(jnp.array([0.0, 1.0]), jnp.array([[0.0, 0.0], [0.0, jnp.nan]]))),
+            "torques: not finite at 1 s",
+        ),
+        (dict(wrenches=lambda t, state: jnp.zeros((2, 3))), r"wrenches.*shape \(2, 3\)"),
+    ],
+)
+def test_functions_that_give_too_little_are_refused(given, message):
+    with pytest.raises(MyogradError, match=message):
+        mg.simulate(pendulum(), **given)
+
+
+def test_given_steps_are_taken_as_they_are_with_progress_too():
+    model, start = pendulum(), mg.initial_state(pendulum(), q=[0.6, 0.3])
+    ways = [
+        mg.simulate(model, start, None, 0.1, integrator="rk4", step=0.025, progress=p) for p in (None, lambda _: None)
+    ]
+    assert [int(way.steps) for way in ways] == [4, 4]
 
 
 def test_going_on_from_a_state_is_going_on():

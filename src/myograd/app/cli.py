@@ -379,9 +379,15 @@ def identify(
                 work.read_recordings(loaded, unseen_motion or [], unseen_emg or [], filtered, mvc) if judging else []
             )
             hidden, asked = _names(deep), _names(bodies)
-        result = work.identify(
-            loaded, recordings, hidden, asked, unseen, gains, robust, every, checkpoint, status.update
-        )
+        try:
+            result = work.identify(
+                loaded, recordings, hidden, asked, unseen, gains, robust, every, checkpoint, status.update
+            )
+        except KeyboardInterrupt:
+            kept = checkpoint is not None and checkpoint.exists()
+            how = f"the same command goes on from {checkpoint}" if kept else "nothing was kept; --checkpoint would"
+            _line("interrupted", how, "red")
+            raise typer.Exit(130) from None
     out.print(work.view(result))
     for line in [*result.problem.seen.text().splitlines(), *work.sentences(result)]:
         out.print(line, soft_wrap=True)

@@ -71,6 +71,8 @@ def read_recordings(
         raise MyogradError(
             f"every --motion needs its --emg, in the same order; there are {len(motions)} of motion and {len(emgs)} of EMG"
         )
+    if not 0 < mvc < float("inf"):
+        raise MyogradError(f"--mvc is what the EMG is divided by: a positive number, not {mvc:g}")
     found = []
     for motion, emg in zip(motions, emgs, strict=True):
         signals = myograd.read_table(emg)

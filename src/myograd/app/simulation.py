@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 
+import jax.numpy as jnp
 import numpy as np
 import plotly.graph_objects as go
 from plotly.subplots import make_subplots
@@ -16,6 +17,7 @@ from myograd.app.peer import simulated
 from myograd.errors import MyogradError
 from myograd.files.atomic import write_text
 from myograd.files.tables import read_table, write_table
+from myograd.simulation.integrators import Method
 from myograd.simulation.run import SimulationStopped
 from myograd.simulation.trajectory import Trajectory
 
@@ -48,19 +50,25 @@ class Simulation:
 
 def run(wanted: Wanted, progress: Callable[[float], None]) -> Simulation:
     """Simulate. A simulation that stops keeps what it has; bad input raises."""
+    for option, value in (("--interval", wanted.interval), ("--duration", wanted.duration)):
+        if value is not None and not 0 < value < float("inf"):
+            raise MyogradError(f"{option} must be a positive number of seconds, not {value:g}")
+    Method(
+        wanted.integrator, wanted.accuracy, wanted.step, wanted.alpha
+    )  # refuses what is wrong before a model is compiled
     model = myograd.load_model(wanted.model)
     controls = read_table(wanted.controls) if wanted.controls else None
     if wanted.initial:
         start = myograd.state_from_table(model, read_table(wanted.initial), accept=wanted.accept)
     else:
         start = myograd.initial_state(model, accept=wanted.accept)
+        if controls is not None:
+            start = replace(start, time=jnp.asarray(float(controls.time[0])))
     duration = wanted.duration
     if duration is None:
         duration = float(controls.time[-1]) - float(start.time) if controls else 1.0
         if duration <= 0:
             raise MyogradError(f"controls end at {float(start.time) + duration:g} s, where the simulation would start")
-    if not wanted.interval > 0:
-        raise MyogradError(f"--interval must be positive, not {wanted.interval:g}")
     rows = int(np.ceil(duration / wanted.interval - 1e-9))
     times = float(start.time) + np.minimum(np.arange(rows + 1) * wanted.interval, duration)
     loads = myograd.external_forces(model, myograd.read_external_loads(wanted.loads)) if wanted.loads else None

@@ -20,9 +20,14 @@ if TYPE_CHECKING:
 
 def _digest(problem: Problem) -> str:
     """Of what makes two fits the same one."""
-    digest = hashlib.sha256("|".join([*problem.parameters.names, *COMMON]).encode())
-    for recording, scheme in zip(problem.recordings, problem.schemes, strict=True):
-        digest.update(repr(scheme).encode() + recording.q.tobytes() + recording.emg.tobytes())
+    p = problem.parameters
+    digest = hashlib.sha256("|".join([*p.names, *COMMON]).encode())
+    for numbers in (p.low, p.high, p.maps, p.stated_bodies, p.stated_muscle, p.stated_common):
+        digest.update(numbers.tobytes())
+    for data, scheme in zip(problem.data, problem.schemes, strict=True):
+        digest.update(repr(scheme).encode())
+        for numbers in data:
+            digest.update(np.asarray(numbers).tobytes())
     return digest.hexdigest()
 
 
@@ -34,7 +39,9 @@ def save(
     count: int,
     prior: Prior,
     history: list[tuple[float, np.ndarray]],
+    hop: int = -1,
 ) -> None:
+    """`hop`: of a search that is not done yet; -1 after it."""
     if path is None:
         return
     target = Path(path)
@@ -46,6 +53,7 @@ def save(
             z=z,
             damping=damping,
             count=count,
+            hop=hop,
             center=prior.center,
             spread=np.asarray(prior.spread),
             losses=np.array([loss for loss, _ in history]),

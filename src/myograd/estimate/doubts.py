@@ -80,7 +80,8 @@ def _check_clocks(problem: Problem) -> None:
         best = min(left, key=left.__getitem__)
         if left[best] < BETTER * natural and not -0.05 <= best * recording.step <= 0.2:
             raise MyogradError(
-                f"recording {recording.name!r}: EMG fits the motion best if it is taken {best * recording.step:+.2f} s later; "
+                f"recording {recording.name!r}: EMG fits the motion best if it is taken {abs(best) * recording.step:.2f} s "
+                f"{'later' if best > 0 else 'earlier'}; "
                 "muscles act 0 to 0.15 s after their EMG. The clocks of motion and EMG seem to be shifted against each other"
             )
 

@@ -96,8 +96,8 @@ class Fit:
 
     @property
     def physical(self) -> np.ndarray:
-        """Identified numbers in the order of `problem.parameters.names`; c1 the smaller of the two poles."""
-        return ordered_poles(self.problem.parameters, np.asarray(self.problem.parameters.physical(jnp.asarray(self.z))))
+        """Identified numbers in the order of `problem.parameters.names`."""
+        return np.asarray(self.problem.parameters.physical(jnp.asarray(self.z)))
 
 
 def default_spread(p: Parameters, spread: float = SPREAD) -> np.ndarray:
@@ -105,12 +105,11 @@ def default_spread(p: Parameters, spread: float = SPREAD) -> np.ndarray:
     return np.array([spread / 2 if name.endswith("pennation_angle") else spread for name in p.names])
 
 
-def ordered_poles(p: Parameters, physical: np.ndarray) -> np.ndarray:
+def ordered_poles(p: Parameters, z: np.ndarray) -> np.ndarray:
     """c1 and c2 change nothing when they change places: c1 is the smaller one."""
     if p.free_common[3] and p.free_common[4]:
-        physical = physical.copy()
-        physical[..., -2:] = np.sort(physical[..., -2:])
-    return physical
+        z = np.concatenate([z[:-2], np.sort(z[-2:])])
+    return z
 
 
 # Levenberg-Marquardt -----------------------------------------------------------------------------------------
@@ -197,6 +196,7 @@ def fit(
         if len(gained) == 3 and sum(gained) < stall:
             why = "too slow"
             break
+    z = ordered_poles(p, z)
     r, guess = problem.residual(z, guess)
     done = why == "converged" or (why.startswith("no step") and offset < 10 * OFFSET)
     return Fit(

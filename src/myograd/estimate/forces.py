@@ -87,13 +87,12 @@ def rate_of(x: Samples, step: float, order: int) -> Samples:
 
 
 def _balance(driven: Model, length: Samples, activation: Samples, fiber: Samples, velocity: Samples) -> Samples:
-    """Of every sample, normalised. Rigid tendons have none: their fibre follows the path."""
-    rigid = np.array(driven.muscle_kinds.rigid_tendon, bool)
+    """Of every sample, normalised."""
 
     def one(length: Array, a: Array, fiber: Array, v: Array) -> Array:
         return force_balance(driven, length, a, fiber, v) / driven.muscles.max_isometric_force
 
-    return jnp.where(rigid, fiber - length, jax.vmap(one)(length, activation, fiber, velocity))
+    return jax.vmap(one)(length, activation, fiber, velocity)
 
 
 def _slopes(driven: Model, length: Samples, activation: Samples, fiber: Samples, step: float, order: int) -> Any:

@@ -90,11 +90,15 @@ def _terms(model: Model, q: Array, u: Array, udot: Array, bodies: tuple[str, ...
         q, u, udot = sample
         C = free_motion(model, q)
         n, count = C.shape[1], 10 * len(bodies)
+        needed, mass = C.T @ inverse_dynamics(rest, q, u, udot), C.T @ mass_matrix(rest, q) @ C
+        if not bodies:
+            return needed, mass, C
         per_need, per_mass = regressors(model, q, u, udot, C, bodies)
-        needed = C.T @ inverse_dynamics(rest, q, u, udot)
-        return needed, per_need.reshape(n, count), C.T @ mass_matrix(rest, q) @ C, per_mass.reshape(n, n, count), C
+        return needed, mass, C, per_need.reshape(n, count), per_mass.reshape(n, n, count)
 
-    return lax.map(of, (q, u, udot), batch_size=CHUNK)
+    needed, mass, C, *per = lax.map(of, (q, u, udot), batch_size=CHUNK)
+    per_need, per_mass = per or (jnp.zeros((*needed.shape, 0)), jnp.zeros((*mass.shape, 0)))
+    return needed, per_need, mass, per_mass, C
 
 
 @jax.jit

@@ -94,10 +94,6 @@ class Parameters:
         """How many of the numbers are of bodies; they come first."""
         return 10 * len(self.bodies)
 
-    @property
-    def of_muscles(self) -> slice:
-        return slice(self.of_bodies, self.of_bodies + int(self.free_muscle.sum()))
-
     def start(self) -> np.ndarray:
         """The vector of the stated values."""
         return self.vector(self.physical_start())
@@ -166,10 +162,12 @@ def parameters(
     common: tuple[str, ...] = COMMON,
     limits: Mapping[str, tuple[float, float]] | None = None,
     start: Mapping[str, float] | None = None,
+    asked: tuple[str, ...] | None = None,
 ) -> Parameters:
-    """The numbers named: ten of each body, `of_muscle` of each muscle, and `common` ones; starting at the model's own values, and
-    at `start` for what a model does not state (delay, c1, c2). A pennation of zero stays: the force does not change with it to
-    first order. `limits` replaces some of `LIMITS`; those of forces, lengths and velocities are relative to the model's own.
+    """The numbers named: ten of each body, `of_muscle` of each muscle (or of those `asked` for), and `common` ones; starting at
+    the model's own values, and at `start` for what a model does not state (delay, c1, c2). A pennation of zero stays: the force
+    does not change with it to first order. `limits` replaces some of `LIMITS`; those of forces, lengths and velocities are
+    relative to the model's own.
     """
     for given, known in (
         (of_muscle, MUSCLE),
@@ -185,6 +183,7 @@ def parameters(
     stated = np.array([np.asarray(getattr(values, name))[which] for name in MUSCLE[:5]] + [np.ones(len(which))])
     free = np.zeros((6, len(which)), bool)
     free[[MUSCLE.index(name) for name in of_muscle]] = True
+    free[:, [asked is not None and name not in asked for name in muscles]] = False
     free[MUSCLE.index("pennation_angle")] &= stated[MUSCLE.index("pennation_angle")] > 0
     times = {
         "activation_time": np.asarray(values.activation_time_constant)[which],
@@ -195,6 +194,8 @@ def parameters(
     )
     free_common = np.array([name in common for name in COMMON])
     bounds = LIMITS | dict(limits or {})
+    if bounds["c1"] != bounds["c2"]:
+        raise MyogradError("c1 and c2 change nothing when they change places: their limits must be the same")
     relative = np.array([name != "pennation_angle" for name in MUSCLE])[:, None]
     edges = []
     for side in (0, 1):

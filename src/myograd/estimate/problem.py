@@ -15,7 +15,7 @@ from ..muscle.contraction import FIRST_ORDER
 from . import forces
 from .mechanics import Mechanics, mechanics
 from .parameters import COMMON, LIMITS, MUSCLE, Parameters, Unknowns, parameters
-from .rank import BaseParameters, Seen, base_parameters, seen_muscles
+from .rank import BaseParameters, Seen, base_parameters, check_names, seen_muscles
 from .recording import Recording
 from .residual import FIBERS, Data, Scheme, data_of, linearized, residual
 
@@ -109,10 +109,6 @@ class Problem:
             schemes.append(scheme._replace(substeps=-(-scheme.substeps // 3), stride=stride))
         return replace(self, data=tuple(data), schemes=tuple(schemes))
 
-    def with_parameters(self, parameters: Parameters) -> Problem:
-        """The same with other free numbers (of the same bodies and muscles, or none of the bodies)."""
-        return replace(self, parameters=parameters)
-
 
 @jax.jit(static_argnums=1)
 def _at_rest(driven: Model, scheme: Scheme, data: Data, muscle: jax.Array, common: jax.Array) -> jax.Array:
@@ -163,8 +159,9 @@ def identification(
         raise MyogradError(f"fibers={fibers!r} needs recordings with fibre lengths and velocities")
     if of_muscle is None:
         of_muscle = {"recorded": MUSCLE[:4], "tendon": ("tendon_slack_length",), "solved": MUSCLE[:5]}[fibers]
-    worked_out = tuple(known) if known else tuple(mechanics(model, r, tuple(bodies), accept) for r in recordings)
     channels = [name for name in model.muscle_names if all(name in r.channels for r in recordings)]
+    check_names(model, deep, channels)
+    worked_out = tuple(known) if known else tuple(mechanics(model, r, tuple(bodies), accept) for r in recordings)
     seen, free = seen_muscles(model, worked_out, tuple(deep), channels)
     asked = tuple(seen.identifiable) if muscles is None else tuple(muscles)
     for name in asked:
@@ -183,10 +180,12 @@ def identification(
                 f"muscle {name!r} is a {kind}; identification is for {' and '.join(FIRST_ORDER)}, whose activation "
                 "follows Eqs. 17-18"
             )
-    p = parameters(model, tuple(bodies), driven, tuple(of_muscle or ()), tuple(common), limits, start)
-    if set(asked) != set(driven):
-        p.free_muscle[:, [i for i, name in enumerate(driven) if name not in asked]] = False
-        p = parameters_of(model, p, limits)
+        if model.muscle_kinds.rigid_tendon[model.muscle_names.index(name)]:
+            raise ModelError(
+                f"muscle {name!r} has a rigid tendon (ignore_tendon_compliance); identification is for elastic ones, whose "
+                "fibres have a length of their own"
+            )
+    p = parameters(model, tuple(bodies), driven, tuple(of_muscle or ()), tuple(common), limits, start, asked)
     shortest = (
         (LIMITS | dict(limits or {}))["activation_time"][0] if "activation_time" in common else p.stated_common[0]
     )
@@ -289,17 +288,3 @@ def _balanced_tendons(problem: Problem, unknowns: Unknowns) -> jax.Array:
         strong = excess(middle) > 0
         low, high = jnp.where(strong, middle, low), jnp.where(strong, high, middle)
     return (low + high) / 2
-
-
-def parameters_of(model: Model, p: Parameters, limits: Mapping[str, tuple[float, float]] | None) -> Parameters:
-    """Limits that fit a changed choice of free numbers of muscles."""
-    bounds = LIMITS | dict(limits or {})
-    relative = np.array([name != "pennation_angle" for name in MUSCLE])[:, None]
-    edges = []
-    for side in (0, 1):
-        of_muscles = np.array([bounds[name][side] for name in MUSCLE])[:, None] * np.where(
-            relative, p.stated_muscle, 1.0
-        )
-        common = [bounds[name][side] for name, free in zip(COMMON, p.free_common, strict=True) if free]
-        edges.append(np.concatenate([of_muscles[p.free_muscle], common]))
-    return replace(p, low=edges[0], high=edges[1])

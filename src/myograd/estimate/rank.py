@@ -41,7 +41,17 @@ def unreached(mechanics: Sequence[Mechanics], deep: Sequence[int]) -> list[np.nd
     if len(deep) == 0:
         return found
     rank = max(int((s > CUT * s.max()).sum(axis=1).max()) for _, s in found)
-    return [U[:, :, rank:] for U, _ in found]
+    return [_continuous(U[:, :, rank:]) for U, _ in found]
+
+
+def _continuous(N: np.ndarray) -> np.ndarray:
+    """The same directions, each sample's turned to be nearest to those of the sample before: a singular value decomposition
+    takes any sign, and any rotation of several."""
+    N = N.copy()
+    for t in range(1, len(N)):
+        U, _, Vt = np.linalg.svd(N[t].T @ N[t - 1])
+        N[t] = N[t] @ (U @ Vt)
+    return N
 
 
 def leverage(mechanics: Sequence[Mechanics], free: Sequence[np.ndarray]) -> np.ndarray:
@@ -82,10 +92,8 @@ class Seen:
         return "\n".join(lines)
 
 
-def seen_muscles(
-    model: Model, mechanics: Sequence[Mechanics], deep: Sequence[str], channels: Sequence[str]
-) -> tuple[Seen, list[np.ndarray]]:
-    """What is seen with these muscles deep and EMG of `channels`; and the unreached directions."""
+def check_names(model: Model, deep: Sequence[str], channels: Sequence[str]) -> None:
+    """Raise unless each muscle of the model is deep, or has EMG."""
     for name in deep:
         if name not in model.muscle_names:
             raise MyogradError(f"deep muscle {name!r} is not in the model{nearest(name, model.muscle_names)}")
@@ -95,6 +103,12 @@ def seen_muscles(
             f"there is no EMG of {', '.join(missing)}, and {'it is' if len(missing) == 1 else 'they are'} not declared deep. "
             f"Record it, or declare it deep: --deep {','.join([*deep, *missing])}"
         )
+
+
+def seen_muscles(
+    model: Model, mechanics: Sequence[Mechanics], deep: Sequence[str], channels: Sequence[str]
+) -> tuple[Seen, list[np.ndarray]]:
+    """What is seen with these muscles deep and EMG of `channels`; and the unreached directions."""
     free = unreached(mechanics, [model.muscle_names.index(name) for name in deep])
     k, n = free[0].shape[2], free[0].shape[1]
     if k == 0:

@@ -21,6 +21,8 @@ from ..files.table import Table
 from ..model.model import Model
 
 UNEVEN = 1e-3  # largest difference of two steps in time, relative
+SHORTEST = 0.5  # s
+FARTHEST_TURN = 4 * np.pi  # rad: more is a table in degrees
 
 
 @dataclass(frozen=True, eq=False)
@@ -92,9 +94,10 @@ def check_recording(model: Model, recording: Recording) -> None:
         if value.shape != shape:
             raise MyogradError(f"recording {it.name!r}: {name} has shape {value.shape}; the model needs {shape}")
         if not np.isfinite(value).all():
-            row = int(np.argwhere(~np.isfinite(value))[0][0])
+            row, column = (int(i) for i in np.argwhere(~np.isfinite(value))[0][:2])
+            owner = f" of {it.channels[column]!r}" if name == "emg" else ""
             raise MyogradError(
-                f"recording {it.name!r}: {name} is not finite at {it.time[row]:.4g} s; fill the gap, or cut"
+                f"recording {it.name!r}: {name}{owner} is not finite at {it.time[row]:.4g} s; fill the gap, or cut"
             )
     for name in it.channels:
         if name not in model.muscle_names:
@@ -108,7 +111,7 @@ def check_recording(model: Model, recording: Recording) -> None:
         row, column = (int(i) for i in np.argwhere((it.emg < 0) | (it.emg > 1))[0])
         raise MyogradError(
             f"recording {it.name!r}: EMG of {it.channels[column]!r} is {it.emg[row, column]:g} at {it.time[row]:.4g} s; "
-            "envelopes are from 0 to 1 of the maximum voluntary contraction (see emg_envelope)"
+            "envelopes are from 0 to 1 of the maximum voluntary contraction (see emg_envelope; --mvc 100 if they are in percent)"
         )
     if (it.fiber_length is None) != (it.fiber_velocity is None):
         raise MyogradError(f"recording {it.name!r}: fibre lengths and fibre velocities belong together; one is missing")
@@ -131,14 +134,17 @@ def read_recording(
     Angles are low-passed (`low_pass`, Hz; None for motion without noise) and differentiated; both tables are brought to the
     finer of their two steps, or to `step` seconds, over the time that both cover.
     """
-    rate = 1 / np.median(np.diff(motion.time)) if len(motion) > 1 else 0.0
+    for table, what in ((motion, "motion"), (emg, "EMG")):
+        _check_even(table, f"recording {name!r}: the {what}")
+    rate = 1 / np.median(np.diff(motion.time))
     angles = _angles(model, motion, name)
     channels = _channels(model, emg, name)
     start, end = max(motion.time[0], emg.time[0]), min(motion.time[-1], emg.time[-1])
-    if end - start < 0.5:
+    if end - start < SHORTEST:
         raise MyogradError(
             f"recording {name!r}: motion ({motion.time[0]:.3f} to {motion.time[-1]:.3f} s) and EMG ({emg.time[0]:.3f} to "
-            f"{emg.time[-1]:.3f} s) overlap by {max(end - start, 0):.2f} s only; are their clocks shifted?"
+            f"{emg.time[-1]:.3f} s) overlap by {max(end - start, 0):.2f} s; at least {SHORTEST} s are needed. Is a table too "
+            "short, or are their clocks shifted?"
         )
     if step is None:
         step = min(float(np.median(np.diff(table.time))) for table in (motion, emg))
@@ -146,6 +152,20 @@ def read_recording(
     q, u, udot = smooth_motion(model, motion.time, angles, time, rate, low_pass)
     values = np.column_stack([np.interp(time, emg.time, emg[column]) for column in channels.values()])
     return Recording(name, time, q, u, udot, values, tuple(channels))
+
+
+def _check_even(table: Table, what: str) -> None:
+    """Raise where samples are missing: filters and splines would bridge the gap with numbers of their own."""
+    if len(table) < 3:
+        raise MyogradError(f"{what} has {len(table)} rows; that is no recording")
+    steps = np.diff(table.time)
+    usual = np.median(steps)
+    gap = int(np.argmax(steps))
+    if steps[gap] > 1.5 * usual:
+        raise MyogradError(
+            f"{what} has a gap: {table.time[gap]:.4g} s is followed by {table.time[gap + 1]:.4g} s, where the usual step is "
+            f"{usual:.4g} s; fill the gap, or cut"
+        )
 
 
 def _angles(model: Model, motion: Table, name: str) -> np.ndarray:
@@ -160,12 +180,20 @@ def _angles(model: Model, motion: Table, name: str) -> np.ndarray:
     for i, c in enumerate(model.coordinate_names):
         if i not in given and c not in names.values():
             raise MyogradError(
-                f"recording {name!r}: the motion has no column for coordinate {c!r}{nearest(c, motion.names)}"
+                f"recording {name!r}: the motion has no column for coordinate {c!r}"
+                f"{nearest(c, [column for column in motion.names if column not in names])}"
             )
     radians = motion.to_radians([_column(motion, c) for c in rotational])  # type: ignore[misc]
     angles = np.tile(np.asarray(model.coordinates.default, float), (len(motion), 1))
     for column, c in names.items():
         angles[:, model.coordinate_names.index(c)] = radians[column]  # type: ignore[index]
+    for c in rotational:
+        most = float(np.abs(angles[:, model.coordinate_names.index(c)]).max())
+        if most > FARTHEST_TURN:
+            raise MyogradError(
+                f"recording {name!r}: {c} goes to {most:.3g} rad, {np.rad2deg(most):.0f} degrees; is the motion in degrees, and "
+                "its header without inDegrees=yes?"
+            )
     return angles
 
 

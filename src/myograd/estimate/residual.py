@@ -106,7 +106,11 @@ def muscle_forces(
         return forces.forces_of_tendons(driven, data.length, activation, data.fiber_length), data.fiber_length
     fiber, velocity = data.fiber_length, data.fiber_velocity
     if scheme.fibers == "solved":
-        activation, length, step = activation[:: scheme.stride], data.length[:: scheme.stride], scheme.stride * scheme.step
+        activation, length, step = (
+            activation[:: scheme.stride],
+            data.length[:: scheme.stride],
+            scheme.stride * scheme.step,
+        )
         fiber = forces.solved_fibers(driven, length, activation, step, fiber, scheme.order)
         velocity = forces.rate_of(fiber, step, scheme.order)
     return forces.forces_of_fibers(driven, activation, fiber, velocity), fiber

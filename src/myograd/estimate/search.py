@@ -9,12 +9,14 @@ and Doye 1997, downhill only). About one hop in ten does.
 from __future__ import annotations
 
 from collections.abc import Callable
+from pathlib import Path
 from typing import Any
 
 import jax.numpy as jnp
 import numpy as np
 
 from ..errors import MyogradError
+from .checkpoint import load, save
 from .fit import Fit, Prior, Progress, default_spread, fit, merit
 from .parameters import Parameters
 from .problem import Problem
@@ -44,16 +46,26 @@ def search(
     report: Callable[[Progress], None] = lambda _: None,
     **options: Any,
 ) -> Fit:
-    """`fit`, after a search for the best minimum with about so many of the rows. All fits have the same prior, about `start`."""
+    """`fit`, after a search for the best minimum with about so many of the rows. All fits have the same prior, about `start`.
+
+    `checkpoint`, as of `fit`: written at every hop, too, and gone on from.
+    """
     p = problem.parameters
     z = p.start() if start is None else np.asarray(start, float)
     prior = options.pop("prior", None) or Prior(z.copy(), default_spread(p))
+    checkpoint = options.get("checkpoint")
+    saved = load(checkpoint, problem)
+    if saved and int(saved["hop"]) < 0:  # the search was done
+        return fit(problem, z, report=report, **options)
     rough = problem.rough(rows)
     common = {"prior": prior, "robust": options.get("robust"), "report": report, "stall": SAME}
-    best = fit(rough, z, iterations=FULL, **common)
-    lowest, enough = _merit_of(best), EXPLAINED * best.history[0][0]
-    random, flips, in_vain = np.random.default_rng(0), _flips(p), 0
-    for hop in range(HOPS):
+    best = fit(rough, saved.get("z", z), iterations=FULL, **common)
+    begun = float(saved["losses"][0]) if saved else best.history[0][0]
+    lowest, enough = _merit_of(best), EXPLAINED * begun
+    first = int(saved.get("hop", 0))
+    random, flips, in_vain = np.random.default_rng(first), _flips(p), 0
+    for hop in range(first, HOPS):
+        save(checkpoint, problem, best.z, 1e-3, 0, prior, [(begun, best.physical)], hop)
         if best.loss < enough or in_vain == PATIENCE:
             break
         in_vain += 1
@@ -65,6 +77,8 @@ def search(
         if _merit_of(other) < lowest - SAME:
             best = fit(rough, other.z, iterations=FULL, **common)
             lowest, in_vain = _merit_of(best), 0
+    if checkpoint is not None:
+        Path(checkpoint).unlink(missing_ok=True)  # it was of the search
     return fit(problem, best.z, prior=prior, report=report, **options)
 
 

@@ -22,7 +22,7 @@ class Validation:
     acceleration: float
     """root mean square of what is left of the accelerations [rad/s^2]"""
     normalised: float
-    """the same over the deviation of the accelerations themselves"""
+    """the same over the deviation of the accelerations themselves, along the same directions"""
     torque: float
     """root mean square [N m]"""
     normalised_torque: float
@@ -42,19 +42,21 @@ def validate(fit: Fit, recording: Recording, known: Mechanics | None = None, z: 
     (free,) = unreached([it], deep)
     rows = np.arange(int(np.ceil(SKIP / recording.step)), len(recording))
     data = data_of(model, recording, it, free, problem.seen.identifiable, rows)
-    scheme = problem.schemes[0]._replace(step=recording.step)
+    least = min(s.step / s.substeps for s in problem.schemes)
+    scheme = problem.schemes[0]._replace(step=recording.step, substeps=int(np.ceil(recording.step / least - 1e-9)))
     z = fit.z if z is None else z
     one = replace(problem, data=(data,), schemes=(scheme,), recordings=(recording,), mechanics=(it,))
     unknowns = p.unknowns(jnp.asarray(z))
     data = one._from(one.guess(z))[0]
     r = np.asarray(residual(one.driven, scheme, data, unknowns)[0])
-    accelerations = recording.udot[rows]
-    deviation = np.sqrt(np.mean(np.sum((accelerations - accelerations.mean(axis=0)) ** 2, axis=1)))
     moments = np.asarray(p.moments(jnp.asarray(z)))
     need = np.einsum("tnk,tn->tk", free[rows], it.need[rows] + it.need_per[rows] @ moments)
     left = (it.mass[rows] + it.mass_per[rows] @ moments) @ free[rows]
-    K = np.swapaxes(left, 1, 2) @ np.asarray(data.metric) @ left
-    torque = np.einsum("tij,tj->ti", np.linalg.cholesky(K), r)  # N^T e
+    L = np.linalg.cholesky(np.swapaxes(left, 1, 2) @ np.asarray(data.metric) @ left)
+    torque = np.einsum("tij,tj->ti", L, r)  # N^T e
+    moving = recording.udot[rows][:, model.constraints.free]
+    moving = np.einsum("tnk,tn->tk", left, moving - moving.mean(axis=0))  # N^T Mr (x'' - its mean)
+    deviation = np.sqrt(np.mean(np.sum(np.linalg.solve(L, moving[:, :, None])[:, :, 0] ** 2, axis=1)))
     size = float(np.sqrt(np.mean(np.sum(r**2, axis=1))))
     wrong = float(np.sqrt(np.mean(np.sum(torque**2, axis=1))))
     return Validation(

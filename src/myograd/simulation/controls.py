@@ -89,20 +89,29 @@ def course(model: Model, table: Table) -> Course:
 
 
 def _check_course(model: Model, course: Course) -> None:
-    k = len(model.control_names)
+    check_course("controls", course, len(model.control_names))
+    if not isinstance(course.time, Tracer):
+        _check_range(model, course.values, np.asarray(course.time))
+
+
+def check_course(what: str, course: Course, k: int) -> None:
+    """Raise unless there are k finite numbers at each of several times that increase."""
     if course.time.ndim != 1 or course.values.shape != (*course.time.shape, k):
         raise ModelError(
-            f"controls over time need times [n] and values [n, {k}], not {course.time.shape} and {course.values.shape}"
+            f"{what} over time need times [n] and values [n, {k}], not {course.time.shape} and {course.values.shape}"
         )
     if len(course.time) < 2:
-        raise ModelError(f"controls over time need at least two times, not {len(course.time)}")
+        raise ModelError(f"{what} over time need at least two times, not {len(course.time)}")
     if isinstance(course.time, Tracer):
         return
     time = np.asarray(course.time)
     backwards = np.flatnonzero(~(np.diff(time) > 0))
     if len(backwards):
-        raise ModelError(f"controls: time must increase: {time[backwards[0] + 1]} s comes after {time[backwards[0]]} s")
-    _check_range(model, course.values, time)
+        raise ModelError(f"{what}: time must increase: {time[backwards[0] + 1]} s comes after {time[backwards[0]]} s")
+    if not isinstance(course.values, Tracer) and not np.isfinite(course.values).all():
+        raise ModelError(
+            f"{what}: not finite at {time[np.argwhere(~np.isfinite(np.asarray(course.values)))[0][0]]:g} s"
+        )
 
 
 def _check_range(model: Model, values: Any, time: np.ndarray | None) -> None:

@@ -13,6 +13,8 @@ from ..files.table import Table
 from ..force.motion import State, equilibrium_state
 from ..model.model import Model
 
+FARTHEST_TURN = 4 * np.pi  # rad: more is a table in degrees
+
 
 def initial_state(
     model: Model, q: Any = None, u: Any = None, activation: Any = None, accept: tuple[str, ...] = ()
@@ -58,7 +60,13 @@ def state_from_table(model: Model, table: Table, time: float | None = None, acce
         if kind not in values or owner not in known:
             raise ModelError(f"column {name!r} is no state of {model.names.model!r}{nearest(owner, known)}")
         i = known.index(owner)
-        turned = degrees and kind in ("value", "speed") and model.names.rotational[i]
+        rotational = kind in ("value", "speed") and model.names.rotational[i]
+        turned = degrees and rotational
+        if rotational and kind == "value" and not degrees and abs(number) > FARTHEST_TURN:
+            raise ModelError(
+                f"column {name!r} is {number:g} rad, {np.rad2deg(number):.0f} degrees; is the table in degrees, and its header "
+                "without inDegrees=yes?"
+            )
         values[kind][i] = np.deg2rad(number) if turned else number
     state = initial_state(model, values["value"], values["speed"], values["activation"], accept=accept)
     given = np.isfinite(values["fiber_length"])

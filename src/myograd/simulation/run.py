@@ -25,10 +25,10 @@ from ..errors import ModelError, MyogradError
 from ..force.external import ExternalForces, external_wrenches
 from ..force.motion import State, need_forces
 from ..model.model import Model
-from .controls import Constant, controller
+from .controls import Constant, Course, check_course, controller
 from .initial import initial_state
 from .integrators import Method
-from .rollout import Carry, Rolled, rollout
+from .rollout import MOST_STEPS, Carry, Rolled, rollout
 from .system import Phase, Simulated
 from .trajectory import Trajectory, joined
 
@@ -97,11 +97,12 @@ def simulate(
         rolled = rollout(system, system.phase(initial), times, method, forward=forward_mode)
         return _trajectory(system, times, rolled).since(asked)
     _check_start(model, initial)
+    _check_shapes(system, initial)
     _check_span("controls", getattr(system.controls, "time", None), times)
     _check_span("torques", getattr(system.torques, "time", None), times)
     _check_span("external forces", getattr(getattr(system.wrenches, "forces", None), "span", None), times)
     with plain_errors():
-        return _in_parts(system, np.asarray(times), method, progress).since(asked)
+        return _in_parts(system, np.asarray(times), method, progress, asked)
 
 
 # Checks ------------------------------------------------------------------------------------------------------
@@ -139,6 +140,13 @@ def _check_start(model: Model, initial: State) -> None:
         if len(bad):
             owners = model.coordinate_names if name in ("q", "u") else model.muscle_names
             raise ModelError(f"simulate: {name} of the start is not finite for {owners[bad[0]]!r}")
+    a, fiber = np.asarray(initial.activation), np.asarray(initial.fiber_length)
+    for bad, what in (
+        ((a < 0) | (a > 1), "activation is not between 0 and 1"),
+        (fiber < 0, "fibre length is negative"),
+    ):
+        if bad.any():
+            raise ModelError(f"simulate: at the start, {model.muscle_names[int(np.argmax(bad))]}: {what}")
     at = pose(model, initial.q)
     for errors, what, cure in (
         (constraint_errors(model, at, initial.q, initial.time), "is not assembled", "assemble(model, q)"),
@@ -154,6 +162,20 @@ def _check_start(model: Model, initial: State) -> None:
                 f"simulate: the start {what}: {model.constraints.row_names[worst]} is off by {abs(errors[worst]):.3g}; "
                 f"use {cure} first, or initial_state"
             )
+
+
+def _check_shapes(system: Simulated, initial: State) -> None:
+    """Raise unless functions of time and state give one number for each that they are for."""
+    model = system.model
+    for what, function, shape in (
+        ("controls (control_names)", system.controls, (len(model.control_names),)),
+        ("torques (coordinate_names)", system.torques, (len(model.coordinate_names),)),
+        ("wrenches (body_names; moment, then force)", system.wrenches, (len(model.body_names), 6)),
+    ):
+        if function is not None:
+            given = np.shape(eqx.filter_eval_shape(function, initial.time, initial))
+            if given != shape:
+                raise ModelError(f"simulate: {what} have shape {given}, but {shape} is needed")
 
 
 def _check_span(what: str, known: Any, times: Float[Array, " n"]) -> None:
@@ -174,6 +196,8 @@ def _wrenches(model: Model, wrenches: Any) -> Any:
 
 
 def _torques(model: Model, torques: Any) -> Any:
+    if isinstance(torques, Course):
+        check_course("torques", torques, len(model.coordinate_names))
     if torques is None or callable(torques):
         return torques
     values, names = jnp.asarray(torques, float), model.coordinate_names
@@ -214,28 +238,38 @@ def _part(
 
 
 def _in_parts(
-    system: Simulated, times: np.ndarray, method: Method, progress: Callable[[float], None] | None
+    system: Simulated, times: np.ndarray, method: Method, progress: Callable[[float], None] | None, asked: int
 ) -> Trajectory:
-    """The whole simulation, part by part, so that it can tell how far it is, and keep what it has when it must stop."""
+    """The whole simulation, part by part, so that it can tell how far it is, and keep what it has when it must stop; its rows
+    from the `asked` one on."""
     parts: list[Trajectory] = []
     y, carry = system.phase(system.rest), None
-    size = -(-(len(times) - 1) // PARTS) if progress else len(times) - 1
+    size = -(-(len(times) - 1) // PARTS) if progress and _divisible(times, method) else len(times) - 1
     for start in range(0, len(times) - 1, size):
         part = times[start : start + size + 1]
         try:
             trajectory, rolled = jax.block_until_ready(_part(system, y, jnp.asarray(part), method, carry))
         except KeyboardInterrupt:
-            raise SimulationStopped(f"interrupted at {part[0]:g} s", joined(parts) if parts else None) from None
+            kept = joined(parts).since(asked) if parts else None
+            raise SimulationStopped(f"interrupted at {part[0]:g} s", kept) from None
         good = _finite_rows(rolled.y)
         if rolled.result != diffrax.RESULTS.successful or not good.all():
             kept = int(np.argmin(good)) if not good.all() else len(good)
             parts.append(jax.tree.map(lambda x, kept=kept: x[:kept] if jnp.ndim(x) else x, trajectory))
-            raise SimulationStopped(_reason(system, part, rolled, kept, method), joined(parts))
+            raise SimulationStopped(_reason(system, part, rolled, kept, method), joined(parts).since(asked))
         parts.append(trajectory)
         y, carry = rolled.end.y, rolled.end
         if progress:
             progress(float((part[-1] - times[0]) / (times[-1] - times[0])))
-    return joined(parts)
+    return joined(parts).since(asked)
+
+
+def _divisible(times: np.ndarray, method: Method) -> bool:
+    """Whether a simulation may be cut at its outputs: where steps are given, they must end there."""
+    if method.step is None:
+        return True
+    steps = (times - times[0]) / float(method.step)
+    return bool(np.all(np.abs(steps - np.round(steps)) < 1e-6))
 
 
 def _finite_rows(y: Phase) -> np.ndarray:
@@ -245,15 +279,17 @@ def _finite_rows(y: Phase) -> np.ndarray:
 def _reason(system: Simulated, times: np.ndarray, rolled: Rolled, kept: int, method: Method) -> str:
     """Why a part could not be finished: who is to blame, and when."""
     time, y = float(rolled.end.time), rolled.end.y
+    if rolled.result == diffrax.RESULTS.max_steps_reached:
+        return f"at {time:.6g} s {MOST_STEPS} steps were taken; ask for less accuracy or for longer steps"
     if method.step is not None:  # all that is left of the end are NaN: look at each step after the last good output
         start = max(kept - 1, 0)
         y = jax.tree.map(lambda x: x[start], rolled.y)
         time = float(times[start])
-        for _ in range(100_000):
-            after = rollout(system, y, jnp.array([time, time + method.step]), method)
-            if not _finite_rows(after.y).all():
-                break
-            time, y = time + method.step, after.end.y
+        end = float(times[min(start + 1, len(times) - 1)])
+        steps = jnp.asarray(np.append(np.arange(time, end, float(method.step)), end))
+        every = rollout(system, y, steps, method).y
+        last = max(int(np.argmin(_finite_rows(every))) - 1, 0)
+        time, y = float(steps[last]), jax.tree.map(lambda x: x[last], every)
     rates = system.rates(time, y)
     names = _element_names(system)
     change = np.concatenate([np.asarray(part) for part in (rates.q, rates.u, rates.z)])

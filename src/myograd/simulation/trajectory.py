@@ -39,8 +39,8 @@ class Trajectory(eqx.Module):
 
     def since(self, row: int) -> Trajectory:
         """Without the rows before."""
-        later = jax.tree.map(lambda x: x[row:], (self.time, self.state, self.controls))
-        return Trajectory(*later, self.steps, self.rejected)
+        time, state, controls = jax.tree.map(lambda x: x[row:], (self.time, self.state, self.controls))
+        return Trajectory(time, state, controls, self.steps, self.rejected)
 
 
 def energies(model: Model, trajectory: Trajectory) -> dict[str, Float[Array, " n"]]:

@@ -7,7 +7,8 @@ with v = qdot, a = qddot, gamma = (1 - 2 alpha)/2, beta = (1 - alpha)^2/4, alpha
 Closed loops are held at positions, with multipliers among the forces F (index 3):
 
     closure(q_n+1) = 0                                                     (Negrut, Rampalli, Ottarsson, Sajdak 2007)
-Muscle states take the rule of the speeds: z_n+1 = z_n + h ((1 - gamma) zdot_n + gamma zdot_n+1). Unknowns are a, zdot and the
+Muscle states, with zdot = g(t, q, u, z), take the rules of the speeds: w_n+1 = (1 + alpha) g_n+1 - alpha g_n, z_n+1 = z_n +
+h ((1 - gamma) w_n + gamma w_n+1). As a, w belongs to the time t + alpha h, which gamma makes up for. Unknowns are a, w and the
 multipliers at the step's end, found by Newton's method with Jacobians by automatic differentiation.
 """
 
@@ -29,12 +30,14 @@ class Ends(eqx.Module):
     """What a step must know of the end of the last one."""
 
     a: Float[Array, " f"]
-    zdot: Float[Array, " k"]
+    w: Float[Array, " k"]
     multipliers: Float[Array, " rows"]
     force: Float[Array, " f"]
     """F, multipliers' forces included"""
+    inner: Float[Array, " k"]
+    """g"""
     change: tuple[Float[Array, " f"], Float[Array, " k"]]
-    """by how much a and zdot changed"""
+    """by how much a and w changed"""
 
 
 class HHT(diffrax.AbstractImplicitSolver, diffrax.AbstractAdaptiveSolver):
@@ -59,38 +62,41 @@ class HHT(diffrax.AbstractImplicitSolver, diffrax.AbstractAdaptiveSolver):
         multipliers = jnp.zeros_like(args.closure(t0, y0.q))
         inertial = args.imbalance(t0, y0, a, multipliers) - args.imbalance(t0, y0, jnp.zeros_like(a), multipliers)
         still = (jnp.zeros_like(a), jnp.zeros_like(rates.z))
-        return Ends(a, rates.z, multipliers, inertial, still)  # at the start, motion and forces balance: M a = F
+        return Ends(
+            a, rates.z, multipliers, inertial, rates.z, still
+        )  # at the start, motion and forces balance: M a = F
 
     def step(self, terms: Any, t0: Any, t1: Any, y0: Any, args: Any, solver_state: Ends, made_jump: Any) -> Any:
         past, h, alpha = solver_state, t1 - t0, self.alpha
         gamma, beta = (1 - 2 * alpha) / 2, (1 - alpha) ** 2 / 4
         v0 = args.coordinate_rates(t0, y0)
-        guess, unravel = ravel_pytree((past.a, past.zdot, past.multipliers))
+        guess, unravel = ravel_pytree((past.a, past.w, past.multipliers))
 
-        def end(a: Array, zdot: Array) -> Phase:
+        def end(a: Array, w: Array) -> Phase:
             v = v0 + h * ((1 - gamma) * past.a + gamma * a)
             q = y0.q + h * v0 + h**2 / 2 * ((1 - 2 * beta) * past.a + 2 * beta * a)
-            return Phase(q, args.speeds(t1, q, v), y0.z + h * ((1 - gamma) * past.zdot + gamma * zdot))
+            return Phase(q, args.speeds(t1, q, v), y0.z + h * ((1 - gamma) * past.w + gamma * w))
 
         def residual(unknown: Array, _: None) -> Array:
-            a, zdot, multipliers = unravel(unknown)
-            y = end(a, zdot)
+            a, w, multipliers = unravel(unknown)
+            y = end(a, w)
             force = -args.imbalance(t1, y, jnp.zeros_like(a), multipliers)
             inertial = args.imbalance(t1, y, a, multipliers) + force  # M a
             balance = inertial - (1 + alpha) * force + alpha * past.force
             closed = args.closure(t1, y.q) / (beta * h)  # by h once: rounding errors over h^2 would not let Newton end
-            return jnp.concatenate([balance, zdot - args.inner_rates(t1, y), closed])
+            inner = w - (1 + alpha) * args.inner_rates(t1, y) + alpha * past.inner
+            return jnp.concatenate([balance, inner, closed])
 
         found = optx.root_find(residual, self.root_finder, guess, None, throw=False, max_steps=self.root_find_max_steps)
-        a, zdot, multipliers = unravel(found.value)
-        y1 = end(a, zdot)
+        a, w, multipliers = unravel(found.value)
+        y1, inner = end(a, w), (w + alpha * past.inner) / (1 + alpha)
         force = -args.imbalance(t1, y1, jnp.zeros_like(a), multipliers)
-        # What the formulas leave out of Taylor's series, derivatives of a and zdot by differences
-        change = (a - past.a, zdot - past.zdot)
-        slope = [h * ((gamma - 0.5) * new + (new - old) / 12) for new, old in zip(change, past.change, strict=True)]
+        # What the formulas leave out of Taylor's series, derivatives of a and w by differences
+        change = (a - past.a, w - past.w)
+        slope = [h * (new - old) / 12 for new, old in zip(change, past.change, strict=True)]
         error = Phase(h**2 * (beta - 1 / 6) * change[0], slope[0], slope[1])
-        k0 = Phase(h * v0, h * args.accelerations(t0, y0, past.a), h * past.zdot)
-        k1 = Phase(h * args.coordinate_rates(t1, y1), h * args.accelerations(t1, y1, a), h * zdot)
+        k0 = Phase(h * v0, h * args.accelerations(t0, y0, past.a), h * past.inner)
+        k1 = Phase(h * args.coordinate_rates(t1, y1), h * args.accelerations(t1, y1, a), h * inner)
         dense = dict(y0=y0, y1=y1, k0=k0, k1=k1)
-        ends = Ends(a, zdot, multipliers, force, change)
+        ends = Ends(a, w, multipliers, force, inner, change)
         return y1, error, dense, ends, diffrax.RESULTS.promote(found.result)

@@ -14,7 +14,7 @@ import equinox as eqx
 
 
 class SemiImplicitEuler(diffrax.AbstractSolver[None]):
-    """Order 1; of `Phase`s. (diffrax's own needs `qdot` and `udot` that depend on the other half alone.)"""
+    """Order 1. `args` must be a `System`. (diffrax's own needs `qdot` and `udot` that depend on the other half alone.)"""
 
     term_structure: ClassVar = diffrax.ODETerm
     interpolation_cls: ClassVar = diffrax.LocalLinearInterpolation
@@ -32,5 +32,5 @@ class SemiImplicitEuler(diffrax.AbstractSolver[None]):
         h = t1 - t0
         rate = terms.vf(t0, y0, args)
         faster = eqx.tree_at(lambda y: (y.u, y.z), y0, (y0.u + h * rate.u, y0.z + h * rate.z))
-        y1 = eqx.tree_at(lambda y: y.q, faster, y0.q + h * terms.vf(t0, faster, args).q)
+        y1 = eqx.tree_at(lambda y: y.q, faster, y0.q + h * args.coordinate_rates(t0, faster))
         return y1, None, dict(y0=y0, y1=y1), None, diffrax.RESULTS.successful
