@@ -64,7 +64,7 @@ def test_the_truth_explains_a_shipped_movement(problem: Problem):
 def test_a_fit_comes_back_to_the_truth(problem: Problem):
     p = problem.parameters
     true = shipped_truth(p)
-    (start,) = spread_starts(p, 0.03, 1, 0, true)
+    (start,) = spread_starts(p, 0.01, 1, 0, true)
     found = fit(problem, start, iterations=40)
     well = relative_errors(problem, p.vector(true)) < 0.05
     assert well.sum() >= 10
