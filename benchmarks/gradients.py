@@ -91,8 +91,8 @@ def measure_here(name: str, seconds: float) -> GradientCost:
     alone, with_gradient = (
         timed(lambda f=f: jax.block_until_ready(f(excitation)), 1, seconds) for f in (rollout, gradient)
     )
-    along = jnp.asarray(random.normal(size=shape))
-    h = 1e-2  # steps are chosen anew each time, so that a difference has the noise of the accuracy over h
+    along = 0.1 * excitation * jnp.asarray(random.normal(size=shape))
+    h = 0.03  # steps are chosen anew each time, so that a difference has the noise of the accuracy over h
     ends = [rollout(excitation + x * h * along)[0] for x in (1, -1, 2, -2)]
     difference = (8 * (ends[0] - ends[1]) - (ends[2] - ends[3])) / (12 * h)
     error = float(abs(jnp.vdot(slope, along) - difference) / abs(difference))
