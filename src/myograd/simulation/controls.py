@@ -89,13 +89,14 @@ def course(model: Model, table: Table) -> Course:
 
 
 def _check_course(model: Model, course: Course) -> None:
-    check_course("controls", course, len(model.control_names))
+    check_course("controls", course, model.control_names)
     if not isinstance(course.time, Tracer):
         _check_range(model, course.values, np.asarray(course.time))
 
 
-def check_course(what: str, course: Course, k: int) -> None:
-    """Raise unless there are k finite numbers at each of several times that increase."""
+def check_course(what: str, course: Course, names: tuple[str, ...]) -> None:
+    """Raise unless there is a finite number for each name at each of several times that increase."""
+    k = len(names)
     if course.time.ndim != 1 or course.values.shape != (*course.time.shape, k):
         raise ModelError(
             f"{what} over time need times [n] and values [n, {k}], not {course.time.shape} and {course.values.shape}"
@@ -109,8 +110,9 @@ def check_course(what: str, course: Course, k: int) -> None:
     if len(backwards):
         raise ModelError(f"{what}: time must increase: {time[backwards[0] + 1]} s comes after {time[backwards[0]]} s")
     if not isinstance(course.values, Tracer) and not np.isfinite(course.values).all():
+        row, column = np.argwhere(~np.isfinite(np.asarray(course.values)))[0]
         raise ModelError(
-            f"{what}: not finite at {time[np.argwhere(~np.isfinite(np.asarray(course.values)))[0][0]]:g} s"
+            f"{what}: {names[column]} is {course.values[row, column]} at {time[row]:g} s, which is not finite"
         )
 
 

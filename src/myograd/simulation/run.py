@@ -197,7 +197,7 @@ def _wrenches(model: Model, wrenches: Any) -> Any:
 
 def _torques(model: Model, torques: Any) -> Any:
     if isinstance(torques, Course):
-        check_course("torques", torques, len(model.coordinate_names))
+        check_course("torques", torques, model.coordinate_names)
     if torques is None or callable(torques):
         return torques
     values, names = jnp.asarray(torques, float), model.coordinate_names
