@@ -29,6 +29,7 @@ from myograd.simulation.rollout import rollout
 from myograd.simulation.system import Simulated
 
 SHARED = Path(__file__).resolve().parents[2] / "shared"
+RECORDED = SHARED / "identification" / "subjectA"
 DURATION, WITHIN, BATCH = 1.0, 1e-4, 64
 ACCURACIES = (1e-3, 1e-4, 1e-5, 1e-6, 1e-7)
 FINE = 1e-8
@@ -73,15 +74,19 @@ class SimulationRow:
 
 def cases() -> list[Case]:
     """Those whose files are at hand."""
-    theirs = {"arm16": SHARED / "identification" / "subjectA" / "arm16.osim"}
-    paths = {name: theirs.get(name, SHARED / "opensim" / "models" / f"{name}.osim") for name in NAMES}
-    return [case(name) for name in NAMES if name in models.names() or paths[name].exists()]
+    return [case(name) for name in NAMES if model_file(name).exists()]
+
+
+def model_file(name: str) -> Path:
+    if name in models.names():
+        return models.model_path(name)
+    return RECORDED / "arm16.osim" if name == "arm16" else SHARED / "opensim" / "models" / f"{name}.osim"
 
 
 def case(name: str) -> Case:
     if name == "arm16":
         return _recorded()
-    path = models.model_path(name) if name in models.names() else SHARED / "opensim" / "models" / f"{name}.osim"
+    path = model_file(name)
     model = mg.load_model(path)
     k = len(model.control_names)
     time = np.linspace(0, DURATION, 11)
@@ -92,9 +97,9 @@ def case(name: str) -> Case:
 
 def _recorded() -> Case:
     """The arm of `../shared/identification`, from its first recorded state, under its recorded excitations."""
-    folder = SHARED / "identification" / "subjectA"
-    model = mg.load_model(folder / "arm16.osim")
-    with np.load(folder / "move1.npz", allow_pickle=False) as data:
+    path = model_file("arm16")
+    model = mg.load_model(path)
+    with np.load(RECORDED / "move1.npz", allow_pickle=False) as data:
         columns = [model.coordinate_names.index(str(name)) for name in data["coord16"]]
         q = np.array(model.default_pose())
         q[columns], u = data["q"][0], np.zeros_like(q)
@@ -102,7 +107,7 @@ def _recorded() -> Case:
         start = mg.State(
             *(jnp.asarray(x) for x in (q, u, data["activation"][0], data["fiber_length"][0])), jnp.zeros(())
         )
-        return Case("arm16", folder / "arm16.osim", model, start, data["time"], data["excitation"])
+        return Case("arm16", path, model, start, data["time"], data["excitation"])
 
 
 def _opensim(case: Case, method: str, accuracy: float) -> tuple[float, np.ndarray]:

@@ -212,7 +212,7 @@ def test_the_jacobian_is_that_of_the_residual(arm: mg.Model, swing: Recording, w
 
 
 def test_which_muscles_are_seen(arm: mg.Model, worked_out):
-    seen, free = seen_muscles(arm, [worked_out], DEEP, arm.muscle_names)
+    seen, free = seen_muscles(arm, [worked_out], DEEP)
     assert seen.hidden == ("TRIlat", "BRD")  # as in the paper, III-D
     assert seen.equations == 1
     reached = np.einsum("tnk,tmn->tkm", free[0], worked_out.arms)[:, :, [arm.muscle_names.index(n) for n in DEEP]]
@@ -220,14 +220,14 @@ def test_which_muscles_are_seen(arm: mg.Model, worked_out):
 
 
 def test_nothing_deep_sees_everything(arm: mg.Model, worked_out):
-    seen, _ = seen_muscles(arm, [worked_out], (), arm.muscle_names)
+    seen, _ = seen_muscles(arm, [worked_out], ())
     assert seen.identifiable == arm.muscle_names
     assert seen.equations == seen.coordinates == 5
 
 
 def test_too_many_deep_muscles_are_refused(arm: mg.Model, worked_out):
     with pytest.raises(MyogradError, match="any parameters would fit"):
-        seen_muscles(arm, [worked_out], arm.muscle_names[3:], arm.muscle_names)
+        seen_muscles(arm, [worked_out], arm.muscle_names[3:])
 
 
 def test_a_muscle_without_emg_must_be_deep(arm: mg.Model):

@@ -12,6 +12,8 @@ body is valid where Z is positive definite. A prior that is infinite elsewhere k
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 import jax
 import jax.numpy as jnp
 import numpy as np
@@ -125,6 +127,18 @@ def stated_bodies(model: Model, bodies: tuple[str, ...]) -> np.ndarray:
     values = model.bodies
     rows = np.concatenate([np.asarray(values.mass)[None], np.asarray(values.mass_center), np.asarray(values.inertia)])
     return rows[:, which].T
+
+
+def with_stated(model: Model, bodies: tuple[str, ...], rows: np.ndarray) -> Model:
+    """The model with other values of these bodies, [bodies, 10] `NAMES`."""
+    which = np.array([model.body_names.index(name) for name in bodies], int)
+    values = replace(
+        model.bodies,
+        mass=model.bodies.mass.at[which].set(rows[:, 0]),
+        mass_center=model.bodies.mass_center.at[:, which].set(rows[:, 1:4].T),
+        inertia=model.bodies.inertia.at[:, which].set(rows[:, 4:].T),
+    )
+    return replace(model, bodies=values)
 
 
 # What the motion needs ---------------------------------------------------------------------------------------

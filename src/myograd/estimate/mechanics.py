@@ -53,8 +53,6 @@ class Mechanics:
     """[T, m, n] generalised forces of unit tensions"""
     length: np.ndarray
     """[T, m] of the paths [m]"""
-    speed: np.ndarray
-    """[T, m] [m/s]"""
 
 
 def mechanics(model: Model, recording: Recording, bodies: tuple[str, ...], accept: tuple[str, ...] = ()) -> Mechanics:
@@ -77,7 +75,7 @@ def mechanics(model: Model, recording: Recording, bodies: tuple[str, ...], accep
         length = found[0] if length is None else length
         pull = found[1] if pull is None else pull
     arms = np.einsum("tmc,tcn->tmn", pull, motion)
-    return Mechanics(need, need_per, mass, mass_per, motion, arms, length, -np.einsum("tmc,tc->tm", pull, it.u))
+    return Mechanics(need, need_per, mass, mass_per, motion, arms, length)
 
 
 @partial(jax.jit, static_argnames="bodies")

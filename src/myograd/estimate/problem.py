@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import hashlib
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
+from functools import cached_property
 
 import jax
 import jax.numpy as jnp
@@ -12,7 +14,7 @@ import numpy as np
 from ..errors import ModelError, MyogradError
 from ..model.model import Model
 from ..muscle.contraction import FIRST_ORDER
-from . import forces
+from . import forces, inertia
 from .mechanics import Mechanics, mechanics
 from .parameters import COMMON, LIMITS, MUSCLE, Parameters, Unknowns, parameters
 from .rank import BaseParameters, Seen, base_parameters, check_names, seen_muscles
@@ -95,6 +97,19 @@ class Problem:
             for scheme, data, fiber in zip(self.schemes, self.data, guess, strict=True)
         ]
 
+    @cached_property
+    def digest(self) -> str:
+        """Of what makes two problems the same one."""
+        p = self.parameters
+        digest = hashlib.sha256("|".join([*p.names, *COMMON]).encode())
+        for numbers in (p.low, p.high, p.maps, p.stated_bodies, p.stated_muscle, p.stated_common):
+            digest.update(numbers.tobytes())
+        for data, scheme in zip(self.data, self.schemes, strict=True):
+            digest.update(repr(scheme).encode())
+            for numbers in data:
+                digest.update(np.asarray(numbers).tobytes())
+        return digest.hexdigest()
+
     def rough(self, rows: int) -> Problem:
         """The same with about so many rows, activations integrated in longer steps, and fibres solved at every other sample: for
         searches, where speed matters more than the fifth digit."""
@@ -162,7 +177,7 @@ def identification(
     channels = [name for name in model.muscle_names if all(name in r.channels for r in recordings)]
     check_names(model, deep, channels)
     worked_out = tuple(known) if known else tuple(mechanics(model, r, tuple(bodies), accept) for r in recordings)
-    seen, free = seen_muscles(model, worked_out, tuple(deep), channels)
+    seen, free = seen_muscles(model, worked_out, tuple(deep))
     asked = tuple(seen.identifiable) if muscles is None else tuple(muscles)
     for name in asked:
         if name not in seen.identifiable:
@@ -219,16 +234,7 @@ def with_bodies(it: Mechanics, moments: np.ndarray) -> Mechanics:
 
 def fitted_model(model: Model, p: Parameters, physical: np.ndarray) -> Model:
     """A model with identified numbers (order of `p.names`); the time constants of activation go to all of its muscles."""
-    muscles, bodies = model.muscles, model.bodies
-    count = p.of_bodies
-    for name, row in zip(p.bodies, physical[:count].reshape(-1, 10), strict=True):
-        i = model.body_names.index(name)
-        bodies = replace(
-            bodies,
-            mass=bodies.mass.at[i].set(row[0]),
-            mass_center=bodies.mass_center.at[:, i].set(row[1:4]),
-            inertia=bodies.inertia.at[:, i].set(row[4:]),
-        )
+    muscles, count = model.muscles, p.of_bodies
     for name, value in zip(p.names[count:], physical[count:], strict=True):
         muscle, _, number = name.rpartition(" ")
         if muscle and number != "emg_gain":
@@ -236,7 +242,7 @@ def fitted_model(model: Model, p: Parameters, physical: np.ndarray) -> Model:
             muscles = replace(muscles, **{number: getattr(muscles, number).at[i].set(value)})
         elif name in ("activation_time", "deactivation_time"):
             muscles = replace(muscles, **{f"{name}_constant": jnp.full(len(model.muscle_names), value)})
-    return replace(model, muscles=muscles, bodies=bodies)
+    return replace(inertia.with_stated(model, p.bodies, physical[:count].reshape(-1, 10)), muscles=muscles)
 
 
 def tendon_stage(problem: Problem, physical: np.ndarray) -> Problem:

@@ -76,7 +76,6 @@ class Seen:
     """per sample"""
     coordinates: int
     """free directions of motion"""
-    leverage: dict[str, float]
 
     def text(self) -> str:
         """In words."""
@@ -105,10 +104,8 @@ def check_names(model: Model, deep: Sequence[str], channels: Sequence[str]) -> N
         )
 
 
-def seen_muscles(
-    model: Model, mechanics: Sequence[Mechanics], deep: Sequence[str], channels: Sequence[str]
-) -> tuple[Seen, list[np.ndarray]]:
-    """What is seen with these muscles deep and EMG of `channels`; and the unreached directions."""
+def seen_muscles(model: Model, mechanics: Sequence[Mechanics], deep: Sequence[str]) -> tuple[Seen, list[np.ndarray]]:
+    """What is seen with these muscles deep and EMG of all others; and the unreached directions."""
     free = unreached(mechanics, [model.muscle_names.index(name) for name in deep])
     k, n = free[0].shape[2], free[0].shape[1]
     if k == 0:
@@ -116,17 +113,11 @@ def seen_muscles(
             f"the {len(deep)} deep muscles ({', '.join(deep)}) together can supply every torque of the {n} directions of motion: "
             "any parameters would fit. Record the EMG of some of them"
         )
-    part = leverage(mechanics, free)
+    part = dict(zip(model.muscle_names, leverage(mechanics, free), strict=True))
     superficial = [name for name in model.muscle_names if name not in deep]
-    by_name = {name: float(part[model.muscle_names.index(name)]) for name in superficial}
-    return Seen(
-        tuple(name for name in superficial if by_name[name] > SEEN),
-        tuple(name for name in superficial if by_name[name] <= SEEN),
-        tuple(deep),
-        k,
-        n,
-        by_name,
-    ), free
+    identifiable = tuple(name for name in superficial if part[name] > SEEN)
+    hidden = tuple(name for name in superficial if part[name] <= SEEN)
+    return Seen(identifiable, hidden, tuple(deep), k, n), free
 
 
 # Inertia -----------------------------------------------------------------------------------------------------

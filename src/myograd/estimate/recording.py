@@ -17,12 +17,11 @@ from scipy import interpolate, signal
 
 from ..dynamics import constraints as held
 from ..errors import MyogradError, nearest
-from ..files.table import Table
+from ..files.table import Table, need_radians
 from ..model.model import Model
 
 UNEVEN = 1e-3  # largest difference of two steps in time, relative
 SHORTEST = 0.5  # s
-FARTHEST_TURN = 4 * np.pi  # rad: more is a table in degrees
 
 
 @dataclass(frozen=True, eq=False)
@@ -188,12 +187,7 @@ def _angles(model: Model, motion: Table, name: str) -> np.ndarray:
     for column, c in names.items():
         angles[:, model.coordinate_names.index(c)] = radians[column]  # type: ignore[index]
     for c in rotational:
-        most = float(np.abs(angles[:, model.coordinate_names.index(c)]).max())
-        if most > FARTHEST_TURN:
-            raise MyogradError(
-                f"recording {name!r}: {c} goes to {most:.3g} rad, {np.rad2deg(most):.0f} degrees; is the motion in degrees, and "
-                "its header without inDegrees=yes?"
-            )
+        need_radians(f"recording {name!r}: {c}", float(np.abs(angles[:, model.coordinate_names.index(c)]).max()))
     return angles
 
 

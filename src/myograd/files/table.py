@@ -26,6 +26,8 @@ UNITS_PER_METRE = {
     **dict.fromkeys(("mm", "millimeter", "millimeters", "millimetre", "millimetres"), 1000.0),
 }
 
+FARTHEST_TURN = 4 * math.pi  # rad: more is a table in degrees
+
 
 class TableWarning(UserWarning):
     """A file was read although it disagrees with itself; the message says how it was understood."""
@@ -166,3 +168,12 @@ def duplicates(names: Sequence[str]) -> list[str]:
 
 def _component_names(k: int) -> list[str]:
     return ["x", "y", "z"] if k == 3 else [str(i + 1) for i in range(k)]
+
+
+def need_radians(what: str, angle: float) -> None:
+    """Raise if an angle [rad] is so large that its table must have been in degrees."""
+    if abs(angle) > FARTHEST_TURN:
+        raise MyogradError(
+            f"{what} is {angle:.4g} rad, {math.degrees(angle):.0f} degrees; is the table in degrees, and its header without "
+            "inDegrees=yes?"
+        )

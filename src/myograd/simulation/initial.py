@@ -9,11 +9,9 @@ import numpy as np
 
 from ..dynamics.api import assemble, project_speeds
 from ..errors import ModelError, nearest
-from ..files.table import Table
+from ..files.table import Table, need_radians
 from ..force.motion import State, equilibrium_state
 from ..model.model import Model
-
-FARTHEST_TURN = 4 * np.pi  # rad: more is a table in degrees
 
 
 def initial_state(
@@ -62,11 +60,8 @@ def state_from_table(model: Model, table: Table, time: float | None = None, acce
         i = known.index(owner)
         rotational = kind in ("value", "speed") and model.names.rotational[i]
         turned = degrees and rotational
-        if rotational and kind == "value" and not degrees and abs(number) > FARTHEST_TURN:
-            raise ModelError(
-                f"column {name!r} is {number:g} rad, {np.rad2deg(number):.0f} degrees; is the table in degrees, and its header "
-                "without inDegrees=yes?"
-            )
+        if rotational and kind == "value" and not degrees:
+            need_radians(f"column {name!r}", number)
         values[kind][i] = np.deg2rad(number) if turned else number
     state = initial_state(model, values["value"], values["speed"], values["activation"], accept=accept)
     given = np.isfinite(values["fiber_length"])

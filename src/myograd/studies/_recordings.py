@@ -76,18 +76,11 @@ def somebody(model: Model, bodies: tuple[str, ...], seed: int) -> Model:
         pennation_angle=about(old.pennation_angle, 0.1),
         max_contraction_velocity=about(old.max_contraction_velocity, 0.15),
     )
-    changed = model.bodies
-    for name, row in zip(bodies, inertia.stated_bodies(model, bodies), strict=True):
+    rows = []
+    for row in inertia.stated_bodies(model, bodies):
         free = np.concatenate([np.ones(4), np.zeros(6)]) + 0.12 * random.uniform(-1, 1, 10)
-        new = np.asarray(inertia.stated(jnp.asarray(inertia.body_map(row) @ free)))
-        i = model.body_names.index(name)
-        changed = replace(
-            changed,
-            mass=changed.mass.at[i].set(new[0]),
-            mass_center=changed.mass_center.at[:, i].set(new[1:4]),
-            inertia=changed.inertia.at[:, i].set(new[4:]),
-        )
-    return replace(model, muscles=muscles, bodies=changed)
+        rows.append(np.asarray(inertia.stated(jnp.asarray(inertia.body_map(row) @ free))))
+    return replace(inertia.with_stated(model, bodies, np.array(rows)), muscles=muscles)
 
 
 def person(seed: int = 20) -> tuple[Model, dict[str, Any]]:
