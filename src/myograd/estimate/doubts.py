@@ -58,7 +58,9 @@ def check(problem: Problem) -> None:
 
 def _check_clocks(problem: Problem) -> None:
     """Envelopes times arms, as a linear model of the needed torque, fit best where clocks agree."""
-    for recording, it, data in zip(problem.recordings, problem.mechanics, problem.data, strict=True):
+    for recording, it, data, low_pass in zip(
+        problem.recordings, problem.mechanics, problem.data, problem.low_passes, strict=True
+    ):
         rows = np.asarray(data.rows)
         moments = np.asarray(problem.parameters.moments(jnp.asarray(problem.parameters.start())))
         N = np.asarray(data.unreached)
@@ -71,10 +73,11 @@ def _check_clocks(problem: Problem) -> None:
         if inside.sum() < 10 * arms.shape[2]:
             continue
         left = {}
+        smooth = (lambda x: x) if low_pass is None else low_pass
+        y = smooth(need[inside]).ravel()
         for shift in range(-farthest, farthest + 1, step):
-            X = (arms[inside] * emg[rows[inside] - shift][:, None, :]).reshape(-1, arms.shape[2])
-            X = np.column_stack([X, arms[inside].reshape(-1, arms.shape[2])])
-            y = need[inside].ravel()
+            X = np.concatenate([arms[inside] * emg[rows[inside] - shift][:, None, :], arms[inside]], axis=2)
+            X = smooth(X).reshape(-1, X.shape[2])
             left[shift] = np.mean((y - X @ np.linalg.lstsq(X, y, rcond=1e-8)[0]) ** 2) / np.mean(y**2)
         natural = min(left[s] for s in left if 0 <= s * recording.step <= 0.15)
         best = min(left, key=left.__getitem__)

@@ -10,6 +10,7 @@ from functools import cached_property
 import jax
 import jax.numpy as jnp
 import numpy as np
+from scipy import linalg
 
 from ..errors import ModelError, MyogradError
 from ..model.model import Model
@@ -18,11 +19,22 @@ from . import forces, inertia
 from .mechanics import Mechanics, mechanics
 from .parameters import COMMON, LIMITS, MUSCLE, Parameters, Unknowns, parameters
 from .rank import BaseParameters, Seen, base_parameters, check_names, seen_muscles
+from .lowpass import LowPass, low_pass_of, rows_apart
 from .recording import Recording
 from .residual import FIBERS, Data, Scheme, data_of, linearized, residual
 
 STRIDE = 2  # samples per solved fibre, in a search
 SKIP = 0.2  # s at the start of a recording without rows: what was before is not known
+
+
+@dataclass(frozen=True, eq=False)
+class Adjusted:
+    """How one recording's rows are compared once the errors of its EMG have been estimated (`noise.refine`)."""
+
+    shift: np.ndarray
+    """[rows] what the estimated errors do to the residual, to first order"""
+    factor: np.ndarray
+    """[rows, rows] Cholesky factor of the rows' covariance, over their mean variance"""
 
 
 @dataclass(frozen=True, eq=False)
@@ -38,11 +50,34 @@ class Problem:
     driven: Model
     data: tuple[Data, ...]
     schemes: tuple[Scheme, ...]
+    low_passes: tuple[LowPass | None, ...]
+    adjusted: tuple[Adjusted, ...] | None = None
 
     @property
     def rows(self) -> int:
         """Numbers in the residual."""
-        return sum(int(np.prod(data.unreached.shape[::2])) for data in self.data)
+        return self.seen.equations * sum(len(rows) for rows in self.compared)
+
+    @property
+    def compared(self) -> list[np.ndarray]:
+        """Of each recording: the samples at which motion and forces are compared."""
+        return [
+            np.asarray(data.rows) if low_pass is None else low_pass.kept(np.asarray(data.rows))
+            for data, low_pass in zip(self.data, self.low_passes, strict=True)
+        ]
+
+    def _weighed(self, of: int, r: np.ndarray, J: np.ndarray | None = None) -> list[np.ndarray]:
+        """Rows of one recording as they are compared: residual [R, k], and its slopes [R k, parameters], if asked for."""
+        both = [r.reshape(*r.shape, 1)] + ([] if J is None else [J.reshape(*r.shape, -1)])
+        low_pass = self.low_passes[of]
+        if low_pass is not None:
+            both = [low_pass(x) for x in both]
+        flat = [x.reshape(-1, x.shape[-1]) for x in both]
+        if self.adjusted:
+            own = self.adjusted[of]
+            flat[0] = flat[0] - own.shift[:, None]
+            flat = [linalg.solve_triangular(own.factor, x, lower=True, check_finite=False) for x in flat]
+        return [flat[0][:, 0], *flat[1:]]
 
     def residual(self, z: np.ndarray, guess: Sequence[jax.Array] | None = None) -> tuple[np.ndarray, list[jax.Array]]:
         """[rows] at a vector of parameters; and the fibre lengths, from which the next search for them may start."""
@@ -51,7 +86,8 @@ class Problem:
             residual(self.driven, scheme, data, unknowns)
             for scheme, data in zip(self.schemes, self._from(guess), strict=True)
         ]
-        return np.concatenate([np.asarray(r).ravel() for r, _ in found]), [fiber for _, fiber in found]
+        weighed = [self._weighed(i, np.asarray(r))[0] for i, (r, _) in enumerate(found)]
+        return np.concatenate(weighed), [fiber for _, fiber in found]
 
     def linearized(
         self, z: np.ndarray, guess: Sequence[jax.Array] | None = None
@@ -60,10 +96,9 @@ class Problem:
         p = self.parameters
         unknowns, chain = _chain(p, jnp.asarray(z))
         rs, Js, fibers = [], [], []
-        for scheme, data in zip(self.schemes, self._from(guess), strict=True):
+        for i, (scheme, data) in enumerate(zip(self.schemes, self._from(guess), strict=True)):
             it = linearized(self.driven, scheme, data, unknowns)
-            rs.append(np.asarray(it.r).ravel())
-            count = len(rs[-1])
+            count = it.r.size
             by_bodies = (
                 np.asarray(it.by_moments).reshape(count, len(p.bodies), 10) if p.bodies else np.zeros((count, 0, 10))
             )
@@ -75,6 +110,8 @@ class Problem:
                 ],
                 axis=1,
             )
+            r, J = self._weighed(i, np.asarray(it.r), J)
+            rs.append(r)
             Js.append(J)
             fibers.append(it.fiber)
         return np.concatenate(rs), np.concatenate(Js), fibers
@@ -104,8 +141,8 @@ class Problem:
         digest = hashlib.sha256("|".join([*p.names, *COMMON]).encode())
         for numbers in (p.low, p.high, p.maps, p.stated_bodies, p.stated_muscle, p.stated_common):
             digest.update(numbers.tobytes())
-        for data, scheme in zip(self.data, self.schemes, strict=True):
-            digest.update(repr(scheme).encode())
+        for data, scheme, low_pass in zip(self.data, self.schemes, self.low_passes, strict=True):
+            digest.update(repr((scheme, low_pass)).encode())
             for numbers in data:
                 digest.update(np.asarray(numbers).tobytes())
         return digest.hexdigest()
@@ -116,9 +153,12 @@ class Problem:
         count = len(Data._fields) - 4  # all but the signals that make forces, which need every sample
         every = max(1, self.rows // (rows * self.seen.equations))
         data, schemes = [], []
-        for one, scheme in zip(self.data, self.schemes, strict=True):
+        for one, scheme, low_pass in zip(self.data, self.schemes, self.low_passes, strict=True):
             stride = STRIDE if scheme.fibers == "solved" and every >= STRIDE else 1
             kept = np.flatnonzero(np.asarray(one.rows) % stride == 0)[:: max(1, every // stride)]
+            if low_pass is not None:  # which needs its rows, and has thinned them already
+                stride = STRIDE if scheme.fibers == "solved" and not np.any(np.asarray(one.rows) % STRIDE) else 1
+                kept = np.arange(len(one.rows))
             few = Data(*(x[kept] for x in one[:count]), *one[count:])
             data.append(few._replace(rows=few.rows // stride))
             schemes.append(scheme._replace(substeps=-(-scheme.substeps // 3), stride=stride))
@@ -206,8 +246,7 @@ def identification(
     )
     data, schemes = [], []
     for recording, it, N in zip(recordings, worked_out, free, strict=True):
-        first = min(int(np.ceil(skip / recording.step - 1e-9)), len(recording) - 1)
-        rows = np.arange(first, len(recording), every)
+        rows = rows_of(recording, every, skip)
         data.append(data_of(model, recording, it, N, driven, rows))
         substeps = forces.substeps_of(recording.step, max(shortest, 0.004))
         schemes.append(Scheme(fibers, recording.step, substeps))
@@ -217,8 +256,32 @@ def identification(
         else BaseParameters((), np.zeros((0, 0)), np.zeros(0))
     )
     return Problem(
-        model, tuple(recordings), worked_out, seen, base, p, forces.only(model, driven), tuple(data), tuple(schemes)
+        model,
+        tuple(recordings),
+        worked_out,
+        seen,
+        base,
+        p,
+        forces.only(model, driven),
+        tuple(data),
+        tuple(schemes),
+        tuple(low_pass_on(recording, one.rows) for recording, one in zip(recordings, data, strict=True)),
     )
+
+
+def rows_of(recording: Recording, every: int, skip: float = SKIP) -> np.ndarray:
+    """Samples that have a row in the residual: one in `every`; in fewer, if it is to be low-passed."""
+    if recording.low_pass is not None:
+        every = max(every, rows_apart(recording.low_pass, recording.step))
+    first = min(int(np.ceil(skip / recording.step - 1e-9)), len(recording) - 1)
+    return np.arange(first, len(recording), every)
+
+
+def low_pass_on(recording: Recording, rows: np.ndarray) -> LowPass | None:
+    """The filter for a recording's rows, if it is noisy."""
+    if recording.low_pass is None:
+        return None
+    return low_pass_of(recording.low_pass, recording.step * int(rows[1] - rows[0]))
 
 
 def with_bodies(it: Mechanics, moments: np.ndarray) -> Mechanics:

@@ -22,6 +22,8 @@ from ..model.model import Model
 
 UNEVEN = 1e-3  # largest difference of two steps in time, relative
 SHORTEST = 0.5  # s
+WIDER = 3.0  # cut-off of angles, over the one below which motion and forces are compared
+HIGHEST = 0.45  # of the rate
 
 
 @dataclass(frozen=True, eq=False)
@@ -46,6 +48,8 @@ class Recording:
     """[T, muscles] m, lengths of the paths, if not from the model"""
     pull: np.ndarray | None = None
     """[T, muscles, c] generalised forces of unit tensions (`-muscle_gradients`), if not from the model"""
+    low_pass: float | None = None
+    """[Hz] of noisy motion: motion and forces are compared below it (`lowpass`)"""
 
     @property
     def step(self) -> float:
@@ -130,8 +134,8 @@ def read_recording(
     """From a table of joint angles (columns named after coordinates, as a .mot of OpenSim's inverse kinematics) and one of EMG
     envelopes (columns named after muscles, `emg_` before them or not).
 
-    Angles are low-passed (`low_pass`, Hz; None for motion without noise) and differentiated; both tables are brought to the
-    finer of their two steps, or to `step` seconds, over the time that both cover.
+    Angles are smoothed and differentiated, and motion and forces are compared below `low_pass` (Hz; None for motion without
+    noise); both tables are brought to the finer of their two steps, or to `step` seconds, over the time that both cover.
     """
     for table, what in ((motion, "motion"), (emg, "EMG")):
         _check_even(table, f"recording {name!r}: the {what}")
@@ -150,7 +154,7 @@ def read_recording(
     time = start + step * np.arange(int((end - start) / step + 1e-6) + 1)
     q, u, udot = smooth_motion(model, motion.time, angles, time, rate, low_pass)
     values = np.column_stack([np.interp(time, emg.time, emg[column]) for column in channels.values()])
-    return Recording(name, time, q, u, udot, values, tuple(channels))
+    return Recording(name, time, q, u, udot, values, tuple(channels), low_pass=low_pass)
 
 
 def _check_even(table: Table, what: str) -> None:
@@ -222,13 +226,13 @@ def smooth_motion(
 ) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
     """[len(at), c] coordinates, speeds and accelerations at the times `at`.
 
-    Free coordinates: a Butterworth low-pass of order 4 (both ways together), then a quintic spline; the others follow from
-    them by the constraints.
+    Free coordinates: a Butterworth low-pass of order 4 (both ways together) well above `low_pass`, below which motion and
+    forces are to be compared, then a quintic spline; the others follow from them by the constraints.
     """
     if low_pass is not None:
         if not 0 < low_pass < rate / 2:
             raise MyogradError(f"a low-pass at {low_pass:g} Hz needs motion recorded at more than {2 * low_pass:g} Hz")
-        sections = signal.butter(2, low_pass, fs=rate, output="sos")
+        sections = signal.butter(2, min(WIDER * low_pass, HIGHEST * rate), fs=rate, output="sos")
         angles = signal.sosfiltfilt(sections, angles, axis=0, padlen=min(len(angles) - 1, int(rate)))
     curve = interpolate.make_interp_spline(time, angles, k=5, axis=0)
     q, qdot, qddot = (np.asarray(curve(at, order)) for order in (0, 1, 2))

@@ -22,6 +22,7 @@ from typing import NamedTuple
 import jax
 import jax.numpy as jnp
 import numpy as np
+from jax import lax
 from jaxtyping import Array, Float
 
 from ..model.model import Model
@@ -200,6 +201,21 @@ def linearized(driven: Model, scheme: Scheme, data: Data, unknowns: Unknowns) ->
         jnp.einsum("tkm,ctm->tkc", by_force, slopes[6:]),
         fiber,
     )
+
+
+@partial(jax.jit, static_argnums=1)
+def by_envelope(
+    driven: Model, scheme: Scheme, data: Data, unknowns: Unknowns, changes: Float[Array, "d T m"]
+) -> tuple[Float[Array, "d R m"], Float[Array, "R k m"]]:
+    """What changes of the envelopes do to the muscles' forces, and what these do to the residual."""
+
+    def force(emg: Array) -> Array:
+        return muscle_forces(driven, scheme, data._replace(emg=emg), unknowns.muscle, unknowns.common)[0][data.rows]
+
+    slopes = lax.map(lambda change: jax.jvp(force, (data.emg,), (change,))[1], changes, batch_size=8)
+    tau = jnp.einsum("tmn,tm->tn", data.arms, force(data.emg))
+    by_tau = jax.vmap(jax.jacfwd(_sample, argnums=1), (None, 0, *_GEOMETRY))(unknowns.moments, tau, *_geometry(data))
+    return slopes, jnp.einsum("tkn,tmn->tkm", by_tau, data.arms)
 
 
 def paper_residual(

@@ -107,10 +107,10 @@ def uncertainty(fit: Fit) -> Uncertainty:
     white = noise**2 * (J.T @ J)
     k = problem.seen.equations
     first = 0
-    for data, scheme in zip(problem.data, problem.schemes, strict=True):
-        count = len(data.rows)
+    for rows, scheme in zip(problem.compared, problem.schemes, strict=True):
+        count = len(rows)
         own = slice(first, first + k * count)
-        step = scheme.step * float(np.median(np.diff(np.asarray(data.rows)))) if count > 1 else scheme.step
+        step = scheme.step * float(np.median(np.diff(rows))) if count > 1 else scheme.step
         for i in range(k):
             spread += _correlated(r[own][i::k], J[own][i::k], max(1, int(MEMORY / step)))
         first += k * count

@@ -9,7 +9,7 @@ import numpy as np
 
 from .fit import Fit
 from .mechanics import Mechanics, mechanics
-from .problem import SKIP
+from .problem import low_pass_on, rows_of
 from .rank import unreached
 from .recording import Recording
 from .residual import data_of, residual
@@ -40,7 +40,7 @@ def validate(fit: Fit, recording: Recording, known: Mechanics | None = None, z: 
     it = known or mechanics(model, recording, p.bodies)
     deep = [model.muscle_names.index(name) for name in problem.seen.deep]
     (free,) = unreached([it], deep)
-    rows = np.arange(int(np.ceil(SKIP / recording.step)), len(recording))
+    rows = rows_of(recording, 1)
     data = data_of(model, recording, it, free, problem.seen.identifiable, rows)
     least = min(s.step / s.substeps for s in problem.schemes)
     scheme = problem.schemes[0]._replace(step=recording.step, substeps=int(np.ceil(recording.step / least - 1e-9)))
@@ -56,9 +56,10 @@ def validate(fit: Fit, recording: Recording, known: Mechanics | None = None, z: 
     torque = np.einsum("tij,tj->ti", L, r)  # N^T e
     moving = recording.udot[rows][:, model.constraints.free]
     moving = np.einsum("tnk,tn->tk", left, moving - moving.mean(axis=0))  # N^T Mr (x'' - its mean)
-    deviation = np.sqrt(np.mean(np.sum(np.linalg.solve(L, moving[:, :, None])[:, :, 0] ** 2, axis=1)))
-    size = float(np.sqrt(np.mean(np.sum(r**2, axis=1))))
-    wrong = float(np.sqrt(np.mean(np.sum(torque**2, axis=1))))
-    return Validation(
-        size, size / deviation, wrong, wrong / float(np.sqrt(np.mean(np.sum(need**2, axis=1)))), r, recording.time[rows]
-    )
+    moving = np.linalg.solve(L, moving[:, :, None])[:, :, 0]
+    time, low_pass = recording.time[rows], low_pass_on(recording, rows)
+    if low_pass is not None:
+        r, torque, need, moving = (low_pass(x) for x in (r, torque, need, moving))
+        time = low_pass.kept(time)
+    size, wrong, needed, deviation = (float(np.sqrt(np.mean(np.sum(x**2, axis=1)))) for x in (r, torque, need, moving))
+    return Validation(size, size / deviation, wrong, wrong / needed, r, time)

@@ -27,6 +27,7 @@ from myograd.estimate import inertia
 from myograd.estimate.adam import fit_adam
 from myograd.estimate.fit import Fit, Prior, default_spread, fit
 from myograd.estimate.mechanics import Mechanics, mechanics
+from myograd.estimate.noise import EmgNoise, refine
 from myograd.estimate.parameters import COMMON, MUSCLE, Parameters
 from myograd.estimate.problem import Problem, identification, tendon_stage
 from myograd.estimate.recording import Recording, smooth_motion
@@ -39,6 +40,7 @@ from myograd.files.atomic import write_text
 from myograd.model.model import Model
 from myograd.studies._recordings import somebody
 
+NOISE = EmgNoise(0.05, 10.0)
 BODIES = ("humerus", "ulna", "radius")
 OPENSIM = Path(
     os.environ.get("MYOGRAD_IDENTIFICATION", Path(__file__).resolve().parents[4] / "shared" / "identification")
@@ -248,32 +250,32 @@ def _scored(
 
 
 def noisy(case: Case, name: str, random: np.random.Generator, rate: float = 100.0, low_pass: float = 6.0) -> Recording:
-    """A recording as a laboratory has it: angles at `rate` Hz with 0.2 degrees of noise, low-passed; EMG with 5 % noise on its
-    envelope, which is smooth itself."""
+    """A recording as a laboratory has it: angles at `rate` Hz with 0.2 degrees of noise, to be low-passed; EMG with 5 % noise on
+    its envelope, which is as smooth as a low-pass at 10 Hz makes it."""
     it, model = case.recordings[name], case.model
     at = it.time[:: round(1 / (rate * it.step))]
     angles = it.q[:: round(1 / (rate * it.step))] + np.deg2rad(0.2) * random.standard_normal((len(at), it.q.shape[1]))
     q, u, udot = smooth_motion(model, at, angles, it.time, rate, low_pass)
     wobble = signal.sosfiltfilt(
-        signal.butter(2, 10.0, fs=1 / it.step, output="sos"), random.standard_normal(it.emg.shape), axis=0
+        signal.butter(2, NOISE.cutoff, fs=1 / it.step, output="sos"), random.standard_normal(it.emg.shape), axis=0
     )
-    emg = np.clip(it.emg * (1 + 0.05 * wobble / wobble.std(axis=0)), 0.0, 1.0)
-    return Recording(name, it.time, q, u, udot, emg, it.channels)
+    emg = np.clip(it.emg * (1 + NOISE.relative * wobble / wobble.std(axis=0)), 0.0, 1.0)
+    return Recording(name, it.time, q, u, udot, emg, it.channels, low_pass=low_pass)
 
 
-def coverage(case: Case, trials: int, every: int, say: Callable[[str], None]) -> dict[str, Any]:
+def coverage(case: Case, trials: int, say: Callable[[str], None]) -> dict[str, Any]:
     """How often 95 % intervals hold the truth, over noise and over starts (priors about 10 % wrong)."""
     inside, errors, learned = [], [], []
     for k in range(trials):
         random = np.random.default_rng(1000 + k)
         recordings = [noisy(case, name, random) for name in ("move1", "move2")]
         problem = identification(
-            case.model, recordings, case.deep, BODIES, fibers="solved", start=case.start, every=every
+            case.model, recordings, case.deep, BODIES, fibers="solved", start=case.start
         )
         p = problem.parameters
         true = case.truth(p)
         (begin,) = spread_starts(p, 0.1, 1, 2000 + k, true)
-        found = fit(problem, begin, prior=Prior(begin, 0.1))
+        found = refine(fit(problem, begin, prior=Prior(begin, 0.1)), NOISE)
         sure = uncertainty(found)
         low, high = sure.interval(found)
         inside.append((low <= true) & (true <= high))
@@ -281,7 +283,7 @@ def coverage(case: Case, trials: int, every: int, say: Callable[[str], None]) ->
         learned.append(sure.learned)
         say(
             f"noise {k}: {100 * inside[-1].mean():.0f} % of intervals hold the truth, "
-            f"median error {100 * np.median(errors[-1]):.1f} %"
+            f"median error {100 * np.median(errors[-1]):.1f} %, {found.why}"
         )
     settled = np.array(learned) > 0.5
     return {
@@ -325,7 +327,7 @@ def run(out: Path, quick: bool = False, parts: Sequence[str] = PARTS, say: Calla
         runs += runs_of(own, "M1", "recorded", 0.3, 3 if quick else 10, say)
         _write(out, summary, runs)
     if own and "noise" in parts:
-        summary["noise"] = coverage(own, 3 if quick else 20, 5, say)
+        summary["noise"] = coverage(own, 3 if quick else 20, say)
         _write(out, summary, runs)
     if own and "adam" in parts:
         summary["adam"] = adam(own, 20 if quick else 200, say)
