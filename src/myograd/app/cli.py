@@ -349,7 +349,13 @@ def identify(
         list[Path] | None, typer.Option(help="A movement to judge the fit by; not fitted.")
     ] = None,
     unseen_emg: Annotated[list[Path] | None, typer.Option(help="Its EMG.")] = None,
-    low_pass: Annotated[float, typer.Option(help="Of the joint angles, Hz; 0 for none.")] = 6.0,
+    low_pass: Annotated[
+        float, typer.Option(help="Motion and forces are compared below it, Hz; 0 for motion without noise.")
+    ] = 6.0,
+    emg_noise: Annotated[
+        float, typer.Option(help="Errors of the EMG envelopes, in percent of themselves; only of noisy motion.")
+    ] = 5.0,
+    emg_low_pass: Annotated[float, typer.Option(help="Of the EMG envelopes, Hz: their errors are as slow.")] = 6.0,
     mvc: Annotated[float, typer.Option(help="EMG is divided by this: 100 if it is in percent.")] = 1.0,
     gains: Annotated[bool, typer.Option("--gains", help="Identify a gain of each EMG channel, too.")] = False,
     robust: Annotated[bool, typer.Option("--robust", help="Let samples that do not fit weigh less.")] = False,
@@ -366,6 +372,7 @@ def identify(
         raise MyogradError(f"{target} exists already; --force replaces it")
     path = find(model)
     from myograd.app import identify as work
+    from myograd.estimate.noise import EmgNoise
 
     with err.status("loading JAX ...") as status:
         loaded = myograd.load_model(path)
@@ -379,9 +386,10 @@ def identify(
                 work.read_recordings(loaded, unseen_motion or [], unseen_emg or [], filtered, mvc) if judging else []
             )
             hidden, asked = _names(deep), _names(bodies)
+        noise = EmgNoise(emg_noise / 100, emg_low_pass) if filtered and not shipped else None
         try:
             result = work.identify(
-                loaded, recordings, hidden, asked, unseen, gains, robust, every, checkpoint, status.update
+                loaded, recordings, hidden, asked, unseen, noise, gains, robust, every, checkpoint, status.update
             )
         except KeyboardInterrupt:
             kept = checkpoint is not None and checkpoint.exists()

@@ -18,6 +18,7 @@ import myograd
 from myograd.errors import MyogradError
 from myograd.estimate.doubts import check, doubts
 from myograd.estimate.fit import Fit, Progress, Robust
+from myograd.estimate.noise import EmgNoise, refine
 from myograd.estimate.parameters import MUSCLE
 from myograd.estimate.problem import Problem, fitted_model, identification
 from myograd.estimate.recording import Recording, read_recording
@@ -97,13 +98,14 @@ def identify(
     deep: Sequence[str],
     bodies: Sequence[str],
     unseen: Sequence[Recording] = (),
+    noise: EmgNoise | None = None,
     gains: bool = False,
     robust: bool = False,
     every: int = 1,
     checkpoint: Path | None = None,
     say: Callable[[str], None] = lambda _: None,
 ) -> Result:
-    """Check, fit, judge. `say` hears what is being done."""
+    """Check, fit, judge. `noise`: what errors the EMG has; None: none. `say` hears what is being done."""
     begun = time.perf_counter()
     say("working out the mechanics of the recordings ...")
     numbers = MUSCLE if gains else None
@@ -111,7 +113,11 @@ def identify(
     check(problem)
     say(problem.seen.text())
     told = _Speaker(say)
-    found = search(problem, report=told, robust=Robust() if robust else None, checkpoint=checkpoint)
+    loss = Robust() if robust else None
+    found = search(problem, report=told, robust=loss, checkpoint=checkpoint)
+    if noise:
+        say("correcting the EMG ...")
+        found = refine(found, noise, loss, told)
     say("judging the fit ...")
     sure = uncertainty(found)
     own = [validate(found, it, known) for it, known in zip(recordings, problem.mechanics, strict=True)]
@@ -201,8 +207,8 @@ def sentences(result: Result) -> list[str]:
     for what, several in (("fitted", result.own), ("unseen", result.unseen)):
         for k, it in enumerate(several, 1):
             said.append(
-                f"On {what} movement {k}: {100 * it.normalised:.2g} % of the accelerations and "
-                f"{100 * it.normalised_torque:.2g} % of the torques are left ({it.acceleration:.3g} rad/s², {it.torque:.3g} N m)."
+                f"On {what} movement {k}: {100 * it.normalised:.3g} % of the accelerations and "
+                f"{100 * it.normalised_torque:.3g} % of the torques are left ({it.acceleration:.3g} rad/s², {it.torque:.3g} N m)."
             )
     return said + result.doubts
 

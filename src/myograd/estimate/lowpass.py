@@ -50,5 +50,5 @@ def low_pass_of(low_pass: float, step: float) -> LowPass:
     impulse = np.zeros(8 * edge + 1)
     impulse[4 * edge] = 1.0
     sections = signal.butter(2, low_pass, fs=1 / step, output="sos")
-    response = signal.sosfiltfilt(sections, impulse, padtype=None)[2 * edge : -2 * edge]
+    response = signal.sosfiltfilt(sections, impulse, padlen=0)[2 * edge : -2 * edge]
     return LowPass(response / response.sum(), edge, max(1, int(1 / (COARSE * low_pass * step))))

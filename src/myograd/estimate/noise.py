@@ -136,13 +136,14 @@ def _slopes(measured: Problem, plain: Problem, of: int, now: Fit, basis: Splines
     changes = together[:, :, None] * np.asarray(measured.data[of].emg)
     by_error, by_force = map(np.asarray, by_envelope(plain.driven, scheme, data, unknowns, jnp.asarray(changes)))
     time = np.asarray(data.rows) * scheme.step * scheme.stride
-    R = np.zeros((*by_force.shape, n))
+    count, k, m = by_force.shape
+    R = np.zeros((count, k, m, n))
     for j, start in enumerate(basis.starts):
         own = slice(*np.searchsorted(time, [start - 1e-9, start + MEMORY - 1e-9]))
         R[own, :, :, j] = by_force[own] * by_error[j % apart, own][:, None, :]
     low_pass = plain.low_passes[of]
     assert low_pass is not None
-    return low_pass(R).reshape(-1, R.shape[2] * n)
+    return low_pass(R).reshape(-1, m * n)
 
 
 def motion_noise(parts: list[tuple[np.ndarray, np.ndarray]], relative: float) -> float:
@@ -156,6 +157,4 @@ def motion_noise(parts: list[tuple[np.ndarray, np.ndarray]], relative: float) ->
         return float(np.sum(np.log(variance) + squares / variance))
 
     size = np.log(np.sqrt(np.mean(squares)))
-    return float(np.exp(optimize.minimize_scalar(unlikely, bounds=(size - 7, size + 1), method="bounded").x))
-
-
+    return float(np.exp(optimize.fminbound(unlikely, size - 7, size + 1)))

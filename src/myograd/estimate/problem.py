@@ -16,14 +16,15 @@ from ..errors import ModelError, MyogradError
 from ..model.model import Model
 from ..muscle.contraction import FIRST_ORDER
 from . import forces, inertia
+from .lowpass import EDGE, LowPass, low_pass_of, rows_apart
 from .mechanics import Mechanics, mechanics
 from .parameters import COMMON, LIMITS, MUSCLE, Parameters, Unknowns, parameters
 from .rank import BaseParameters, Seen, base_parameters, check_names, seen_muscles
-from .lowpass import LowPass, low_pass_of, rows_apart
 from .recording import Recording
 from .residual import FIBERS, Data, Scheme, data_of, linearized, residual
 
 STRIDE = 2  # samples per solved fibre, in a search
+FEWEST = 10  # rows of a recording, after a low-pass
 SKIP = 0.2  # s at the start of a recording without rows: what was before is not known
 
 
@@ -281,7 +282,14 @@ def low_pass_on(recording: Recording, rows: np.ndarray) -> LowPass | None:
     """The filter for a recording's rows, if it is noisy."""
     if recording.low_pass is None:
         return None
-    return low_pass_of(recording.low_pass, recording.step * int(rows[1] - rows[0]))
+    found = low_pass_of(recording.low_pass, recording.step * int(rows[1] - rows[0]))
+    if len(found.kept(rows)) < FEWEST:
+        lost = SKIP + 2 * EDGE / recording.low_pass
+        raise MyogradError(
+            f"recording {recording.name!r}: {recording.time[-1] - recording.time[0]:.3g} s are too short: the low-pass at "
+            f"{recording.low_pass:g} Hz and the muscles' start take {lost:.2g} s of it. Record more, or take a higher low_pass"
+        )
+    return found
 
 
 def with_bodies(it: Mechanics, moments: np.ndarray) -> Mechanics:

@@ -116,6 +116,11 @@ def check_recording(model: Model, recording: Recording) -> None:
             f"recording {it.name!r}: EMG of {it.channels[column]!r} is {it.emg[row, column]:g} at {it.time[row]:.4g} s; "
             "envelopes are from 0 to 1 of the maximum voluntary contraction (see emg_envelope; --mvc 100 if they are in percent)"
         )
+    if it.low_pass is not None and not 0 < it.low_pass < 0.25 / it.step:
+        raise MyogradError(
+            f"recording {it.name!r}: a low-pass at {it.low_pass:g} Hz; of {1 / it.step:.4g} samples a second it must be above 0 "
+            f"and below {0.25 / it.step:.4g} Hz"
+        )
     if (it.fiber_length is None) != (it.fiber_velocity is None):
         raise MyogradError(f"recording {it.name!r}: fibre lengths and fibre velocities belong together; one is missing")
 

@@ -269,9 +269,7 @@ def coverage(case: Case, trials: int, say: Callable[[str], None]) -> dict[str, A
     for k in range(trials):
         random = np.random.default_rng(1000 + k)
         recordings = [noisy(case, name, random) for name in ("move1", "move2")]
-        problem = identification(
-            case.model, recordings, case.deep, BODIES, fibers="solved", start=case.start
-        )
+        problem = identification(case.model, recordings, case.deep, BODIES, fibers="solved", start=case.start)
         p = problem.parameters
         true = case.truth(p)
         (begin,) = spread_starts(p, 0.1, 1, 2000 + k, true)
@@ -289,6 +287,7 @@ def coverage(case: Case, trials: int, say: Callable[[str], None]) -> dict[str, A
     return {
         "trials": trials,
         "coverage_percent": float(100 * np.mean(inside)),
+        "coverage_percent_by_trial": (100 * np.mean(inside, axis=1)).tolist(),
         "coverage_percent_learned": float(100 * np.mean(np.array(inside)[settled])),
         "median_error_percent": float(100 * np.median(errors)),
         "median_error_percent_learned": float(100 * np.median(np.array(errors)[settled])),
@@ -316,8 +315,8 @@ def run(out: Path, quick: bool = False, parts: Sequence[str] = PARTS, say: Calla
     for source, case in cases.items():
         if case is None or source not in parts:
             continue
-        for method, fibers in (("M1", "recorded"), ("M2", "recorded"), ("M1", "solved")):
-            if quick and method == "M2" and source == "opensim":
+        for method, fibers in (("M1", "recorded"), ("M2", "recorded"), ("M1", "solved"), ("M2", "solved")):
+            if quick and method == "M2" and (fibers == "solved" or source == "opensim"):
                 continue
             runs += runs_of(case, method, fibers, 0.1, starts, say)
             names[f"{source} {method} {fibers}"] = list(case.problem(method, fibers).parameters.names)
