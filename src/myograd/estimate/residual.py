@@ -16,8 +16,9 @@ So no pseudoinverse is needed, its rank cannot change while parameters do, and t
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from functools import partial
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import jax
 import jax.numpy as jnp
@@ -27,7 +28,7 @@ from jaxtyping import Array, Float
 from ..model.model import Model
 from . import forces
 from .mechanics import Mechanics
-from .parameters import Unknowns
+from .parameters import MUSCLE, Unknowns
 from .recording import Recording, select_channels
 
 FIBERS = ("recorded", "tendon", "solved")
@@ -96,24 +97,31 @@ def data_of(
     )
 
 
-def muscle_forces(
-    driven: Model, scheme: Scheme, data: Data, muscle: Float[Array, "6 m"], common: Float[Array, "5"]
+def _activation(scheme: Scheme, data: Data, gain: Float[Array, " m"], common: Float[Array, "5"]) -> Float[Array, "T m"]:
+    """Of the driven muscles, at the samples at which forces are worked out: all, or one in `scheme.stride`."""
+    return forces.activations(data.emg, gain, common, scheme.step, scheme.substeps)[:: scheme.stride]
+
+
+def _forces(
+    driven: Model, scheme: Scheme, data: Data, muscle: Float[Array, "6 m"], activation: Float[Array, "T m"]
 ) -> tuple[Float[Array, "T m"], Float[Array, "T m"]]:
-    """Forces of the driven muscles [N], and their fibre lengths [m], at all samples, or one in `scheme.stride`."""
+    """Forces of the driven muscles [N], and their fibre lengths [m], at the samples of the activation."""
     driven = forces.with_values(driven, muscle)
-    activation = forces.activations(data.emg, muscle[5], common, scheme.step, scheme.substeps)
     if scheme.fibers == "tendon":
         return forces.forces_of_tendons(driven, data.length, activation, data.fiber_length), data.fiber_length
     fiber, velocity = data.fiber_length, data.fiber_velocity
     if scheme.fibers == "solved":
-        activation, length, step = (
-            activation[:: scheme.stride],
-            data.length[:: scheme.stride],
-            scheme.stride * scheme.step,
-        )
+        length, step = data.length[:: scheme.stride], scheme.stride * scheme.step
         fiber = forces.solved_fibers(driven, length, activation, step, fiber, scheme.order)
         velocity = forces.rate_of(fiber, step, scheme.order)
     return forces.forces_of_fibers(driven, activation, fiber, velocity), fiber
+
+
+def muscle_forces(
+    driven: Model, scheme: Scheme, data: Data, muscle: Float[Array, "6 m"], common: Float[Array, "5"]
+) -> tuple[Float[Array, "T m"], Float[Array, "T m"]]:
+    """The same, from EMG."""
+    return _forces(driven, scheme, data, muscle, _activation(scheme, data, muscle[5], common))
 
 
 def _lower(K: Float[Array, "k k"]) -> list[list[Array]]:
@@ -174,20 +182,30 @@ class Linear(NamedTuple):
 
 @partial(jax.jit, static_argnums=1)
 def linearized(driven: Model, scheme: Scheme, data: Data, unknowns: Unknowns) -> Linear:
-    """Forward mode: muscles do not mix, so that one direction serves each kind of number of all muscles."""
+    """Forward mode: muscles do not mix, so that one direction serves each kind of number of all muscles. Gain and common numbers
+    act through the activation only, the other numbers of muscles do not."""
+    muscle, common = unknowns.muscle, unknowns.common
+    own, m = len(MUSCLE) - 1, muscle.shape[1]
 
-    def of(muscle: Array, common: Array) -> tuple[Array, Array]:
-        force, fiber = muscle_forces(driven, scheme, data, muscle, common)
+    def activation_of(gain: Array, common: Array) -> Array:
+        return _activation(scheme, data, gain, common)
+
+    def of(muscle: Array, activation: Array) -> tuple[Array, Array]:
+        force, fiber = _forces(driven, scheme, data, muscle, activation)
         return force[data.rows], fiber
 
-    m = unknowns.muscle.shape[1]
+    def slopes_of(function: Callable[..., Any], at: tuple[Array, ...], directions: tuple[Array, ...]) -> Any:
+        return jax.vmap(lambda *tangent: jax.jvp(function, at, tangent)[1])(*directions)
+
+    activation = activation_of(muscle[own], common)
+    directions = (jnp.zeros((6, m)).at[0].set(1.0), jnp.zeros((6, 5)).at[1:].set(jnp.eye(5)))
+    by_signal = slopes_of(activation_of, (muscle[own], common), directions)  # [6, T, m] by gain, and common numbers
+    force, fiber = of(muscle, activation)
     directions = (
-        jnp.concatenate([jnp.broadcast_to(jnp.eye(6)[:, :, None], (6, 6, m)), jnp.zeros((5, 6, m))]),
-        jnp.concatenate([jnp.zeros((6, 5)), jnp.eye(5)]),
+        jnp.zeros((own + 6, 6, m)).at[:own, :own].set(jnp.eye(own)[:, :, None]),
+        jnp.concatenate([jnp.zeros((own, *activation.shape)), by_signal]),
     )
-    primal = (unknowns.muscle, unknowns.common)
-    force, fiber = of(*primal)
-    slopes = jax.vmap(lambda *tangent: jax.jvp(of, primal, tangent)[1][0])(*directions)  # [11, R, m]
+    slopes, _ = slopes_of(of, (muscle, activation), directions)  # [11, R, m]
     tau = jnp.einsum("tmn,tm->tn", data.arms, force)
     sample = partial(jax.vmap, in_axes=(None, 0, *_GEOMETRY))
     r = sample(_sample)(unknowns.moments, tau, *_geometry(data))
