@@ -176,7 +176,8 @@ def fit(
             after = z + scale * step
             penalty, new = prior.penalty(p, after), np.inf
             if np.isfinite(penalty):
-                new_r = weights * problem.residual(after, guess)[0]
+                new_r, fibers = problem.residual(after, guess)
+                new_r = weights * new_r
                 new = merit(new_r, penalty) if np.isfinite(new_r).all() else np.inf
             # What the linear model promises: of squares over noise, and so of the merit, to first order.
             promised = float(explained @ explained - np.sum((explained + R @ step) ** 2))
@@ -189,7 +190,7 @@ def fit(
         if not moved:
             why = "no step makes the residual smaller"
             break
-        z, count = after, count + 1
+        z, guess, count = after, fibers, count + 1
         history.append((loss_of(problem, new_r), np.asarray(p.physical(jnp.asarray(z)))))
         save(checkpoint, problem, z, damping, count, prior, history)
         gained = [*gained[-2:], now - new]

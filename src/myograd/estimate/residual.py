@@ -194,18 +194,16 @@ def linearized(driven: Model, scheme: Scheme, data: Data, unknowns: Unknowns) ->
         force, fiber = _forces(driven, scheme, data, muscle, activation)
         return force[data.rows], fiber
 
-    def slopes_of(function: Callable[..., Any], at: tuple[Array, ...], directions: tuple[Array, ...]) -> Any:
-        return jax.vmap(lambda *tangent: jax.jvp(function, at, tangent)[1])(*directions)
+    def with_slopes(function: Callable[..., Any], at: tuple[Array, ...], directions: tuple[Array, ...]) -> Any:
+        return jax.vmap(lambda *tangent: jax.jvp(function, at, tangent), out_axes=(None, 0))(*directions)
 
-    activation = activation_of(muscle[own], common)
     directions = (jnp.zeros((6, m)).at[0].set(1.0), jnp.zeros((6, 5)).at[1:].set(jnp.eye(5)))
-    by_signal = slopes_of(activation_of, (muscle[own], common), directions)  # [6, T, m] by gain, and common numbers
-    force, fiber = of(muscle, activation)
+    activation, by_signal = with_slopes(activation_of, (muscle[own], common), directions)  # [6, T, m]
     directions = (
         jnp.zeros((own + 6, 6, m)).at[:own, :own].set(jnp.eye(own)[:, :, None]),
         jnp.concatenate([jnp.zeros((own, *activation.shape)), by_signal]),
     )
-    slopes, _ = slopes_of(of, (muscle, activation), directions)  # [11, R, m]
+    (force, fiber), (slopes, _) = with_slopes(of, (muscle, activation), directions)  # [11, R, m]
     tau = jnp.einsum("tmn,tm->tn", data.arms, force)
     sample = partial(jax.vmap, in_axes=(None, 0, *_GEOMETRY))
     r = sample(_sample)(unknowns.moments, tau, *_geometry(data))
