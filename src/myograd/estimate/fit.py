@@ -18,7 +18,7 @@ import jax.numpy as jnp
 import numpy as np
 
 from ..errors import MyogradError
-from . import inertia
+from . import forces, inertia
 from .checkpoint import load, save
 from .parameters import Parameters
 from .problem import Problem
@@ -176,7 +176,7 @@ def fit(
             after = z + scale * step
             penalty, new = prior.penalty(p, after), np.inf
             if np.isfinite(penalty):
-                new_r, fibers = problem.residual(after, guess)
+                new_r, fibers = problem.residual(after, _carried(problem, guess, z, after))
                 new_r = weights * new_r
                 new = merit(new_r, penalty) if np.isfinite(new_r).all() else np.inf
             # What the linear model promises: of squares over noise, and so of the merit, to first order.
@@ -221,10 +221,20 @@ def _bend(
     """What the residual's curvature along a step adds to it (geodesic acceleration: Transtrum, Sethna, 2012), from one more
     residual at a part of the step; nothing where that is large against the step."""
     part = 0.1
-    there = weights * problem.residual(z + part * change, guess)[0]
+    at = z + part * change
+    there = weights * problem.residual(at, _carried(problem, guess, z, at))[0]
     curvature = 2 / part * ((there - r) / part - slope)
     added = -0.5 * inverse @ (Q.T @ (curvature / noise))
     return added if np.isfinite(added).all() and np.linalg.norm(added) < 0.5 * np.linalg.norm(step) else 0 * step
+
+
+def _carried(problem: Problem, fibers: Sequence[jax.Array], z: np.ndarray, after: np.ndarray) -> list[jax.Array]:
+    """From fibre lengths at z, where the search for those at another vector may start."""
+    before, now = (problem.parameters.unknowns(jnp.asarray(at)).muscle for at in (z, after))
+    return [
+        forces.carried(fiber, data.length[:: scheme.stride], before, now) if scheme.fibers == "solved" else fiber
+        for scheme, data, fiber in zip(problem.schemes, problem.data, fibers, strict=True)
+    ]
 
 
 def merit(r: np.ndarray, penalty: float) -> float:
