@@ -26,6 +26,7 @@ from .problem import Problem
 RESOLVED = 1e-12  # singular values below this part of the largest belong to combinations without effect
 OFFSET = 1e-3  # relative offset at which a fit has converged
 MOST_DAMPED = 1e16
+SOON = 4  # iterations, after which a fit that leads nowhere can be told
 SPREAD = 0.2  # of a model's own numbers about the person's, relative
 
 
@@ -124,11 +125,13 @@ def fit(
     report: Callable[[Progress], None] = lambda _: None,
     checkpoint: str | os.PathLike[str] | None = None,
     stall: float = 0.0,
+    hopeless: float = np.inf,
 ) -> Fit:
     """Identify. `start`: a vector (`parameters.vector`); by default the model's own values. `prior`: by default about the start.
 
     `checkpoint`: a file that is written after every iteration, and from which the same fit goes on if it exists. `stall`: give
-    up where three iterations together gain less than this (in -2 log of the posterior).
+    up where three iterations together gain less than this (in -2 log of the posterior). `hopeless`: give up where the loss is
+    above this after `SOON` iterations.
     """
     p = problem.parameters
     z = np.array(p.start() if start is None else start, float)
@@ -196,6 +199,9 @@ def fit(
         gained = [*gained[-2:], now - new]
         if len(gained) == 3 and sum(gained) < stall:
             why = "too slow"
+            break
+        if count == SOON and history[-1][0] > hopeless:
+            why = "hopeless"
             break
     z = ordered_poles(p, z)
     r, guess = problem.residual(z, guess)

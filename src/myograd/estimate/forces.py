@@ -182,9 +182,7 @@ def _implicit(kinds: _Kinds, step: float, order: int, primals: Any, tangents: An
 
 
 @jax.jit
-def carried(
-    fiber: Samples, length: Samples, before: Float[Array, "6 m"], after: Float[Array, "6 m"]
-) -> Samples:
+def carried(fiber: Samples, length: Samples, before: Float[Array, "6 m"], after: Float[Array, "6 m"]) -> Samples:
     """Fibre lengths for other numbers of the muscles (`parameters.MUSCLE`), with which their tendons stay stretched as they were.
     The same lengths would be a bad start for Newton's method: a tendon is soon slack, and then has no slope."""
     _, optimal, _, pennation, slack, _ = before
