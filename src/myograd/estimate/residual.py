@@ -16,9 +16,8 @@ So no pseudoinverse is needed, its rank cannot change while parameters do, and t
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from functools import partial
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 import jax
 import jax.numpy as jnp
@@ -104,22 +103,23 @@ def _activation(scheme: Scheme, data: Data, gain: Float[Array, " m"], common: Fl
 
 def _forces(
     driven: Model, scheme: Scheme, data: Data, muscle: Float[Array, "6 m"], activation: Float[Array, "T m"]
-) -> tuple[Float[Array, "T m"], Float[Array, "T m"]]:
-    """Forces of the driven muscles [N], and their fibre lengths [m], at the samples of the activation."""
-    driven = forces.with_values(driven, muscle)
+) -> tuple[Float[Array, "R m"], Float[Array, "T m"]]:
+    """Forces of the driven muscles [N] at the rows, and their fibre lengths [m] at the samples of the activation."""
+    driven, rows = forces.with_values(driven, muscle), data.rows
     if scheme.fibers == "tendon":
-        return forces.forces_of_tendons(driven, data.length, activation, data.fiber_length), data.fiber_length
+        force = forces.forces_of_tendons(driven, data.length[rows], activation[rows], data.fiber_length[rows])
+        return force, data.fiber_length
     fiber, velocity = data.fiber_length, data.fiber_velocity
     if scheme.fibers == "solved":
         length, step = data.length[:: scheme.stride], scheme.stride * scheme.step
         fiber = forces.solved_fibers(driven, length, activation, step, fiber, scheme.order)
         velocity = forces.rate_of(fiber, step, scheme.order)
-    return forces.forces_of_fibers(driven, activation, fiber, velocity), fiber
+    return forces.forces_of_fibers(driven, activation[rows], fiber[rows], velocity[rows]), fiber
 
 
 def muscle_forces(
     driven: Model, scheme: Scheme, data: Data, muscle: Float[Array, "6 m"], common: Float[Array, "5"]
-) -> tuple[Float[Array, "T m"], Float[Array, "T m"]]:
+) -> tuple[Float[Array, "R m"], Float[Array, "T m"]]:
     """The same, from EMG."""
     return _forces(driven, scheme, data, muscle, _activation(scheme, data, muscle[5], common))
 
@@ -161,7 +161,7 @@ def residual(
 ) -> tuple[Float[Array, "R k"], Float[Array, "T m"]]:
     """r [rad/s^2 for rotations] of every row, and the fibre lengths."""
     force, fiber = muscle_forces(driven, scheme, data, unknowns.muscle, unknowns.common)
-    tau = jnp.einsum("tmn,tm->tn", data.arms, force[data.rows])
+    tau = jnp.einsum("tmn,tm->tn", data.arms, force)
     r = jax.vmap(_sample, (None, 0, *_GEOMETRY))(unknowns.moments, tau, *_geometry(data))
     return r, fiber
 
@@ -187,23 +187,15 @@ def linearized(driven: Model, scheme: Scheme, data: Data, unknowns: Unknowns) ->
     muscle, common = unknowns.muscle, unknowns.common
     own, m = len(MUSCLE) - 1, muscle.shape[1]
 
-    def activation_of(gain: Array, common: Array) -> Array:
-        return _activation(scheme, data, gain, common)
-
-    def of(muscle: Array, activation: Array) -> tuple[Array, Array]:
-        force, fiber = _forces(driven, scheme, data, muscle, activation)
-        return force[data.rows], fiber
-
-    def with_slopes(function: Callable[..., Any], at: tuple[Array, ...], directions: tuple[Array, ...]) -> Any:
-        return jax.vmap(lambda *tangent: jax.jvp(function, at, tangent), out_axes=(None, 0))(*directions)
-
-    directions = (jnp.zeros((6, m)).at[0].set(1.0), jnp.zeros((6, 5)).at[1:].set(jnp.eye(5)))
-    activation, by_signal = with_slopes(activation_of, (muscle[own], common), directions)  # [6, T, m]
-    directions = (
-        jnp.zeros((own + 6, 6, m)).at[:own, :own].set(jnp.eye(own)[:, :, None]),
-        jnp.concatenate([jnp.zeros((own, *activation.shape)), by_signal]),
-    )
-    (force, fiber), (slopes, _) = with_slopes(of, (muscle, activation), directions)  # [11, R, m]
+    activation, push = jax.linearize(partial(_activation, scheme, data), muscle[own], common)
+    no_gain, one_gain, none = jnp.zeros(m), jnp.ones(m), jnp.zeros(5)
+    by_signal = jnp.concatenate([push(one_gain, none)[None], jax.vmap(lambda c: push(no_gain, c))(jnp.eye(5))])
+    force, push_forces, fiber = jax.linearize(partial(_forces, driven, scheme, data), muscle, activation, has_aux=True)
+    each = jnp.broadcast_to(jnp.eye(6)[:own, :, None], (own, 6, m))
+    by_own = jax.vmap(lambda d: push_forces(d, jnp.zeros_like(activation)))(each)
+    slopes = jnp.concatenate(
+        [by_own, jax.vmap(lambda d: push_forces(jnp.zeros_like(muscle), d))(by_signal)]
+    )  # [11, R, m]
     tau = jnp.einsum("tmn,tm->tn", data.arms, force)
     sample = partial(jax.vmap, in_axes=(None, 0, *_GEOMETRY))
     r = sample(_sample)(unknowns.moments, tau, *_geometry(data))

@@ -27,7 +27,7 @@ HOPS, PATIENCE = 400, 120  # at most, and without anything better
 AT_ONCE = 2  # one of either kind: a fit keeps one processor busy
 SAME = 5.0  # in -2 log of the posterior: closer than this is the same minimum
 EXPLAINED = 5e-5  # of the residual at the start: less is noise-free data at its minimum
-HOPELESS = 10.0  # times the best loss, early in a first look
+HOPELESS = 5.0  # times the best loss, early in a first look
 KICK = (0.02, 0.15)  # of all numbers, relative
 OTHER = 0.15  # of the optimal fibre length: change of one muscle's lengths
 
