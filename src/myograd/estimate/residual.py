@@ -186,16 +186,14 @@ def linearized(driven: Model, scheme: Scheme, data: Data, unknowns: Unknowns) ->
     act through the activation only, the other numbers of muscles do not."""
     muscle, common = unknowns.muscle, unknowns.common
     own, m = len(MUSCLE) - 1, muscle.shape[1]
-
-    activation, push = jax.linearize(partial(_activation, scheme, data), muscle[own], common)
-    no_gain, one_gain, none = jnp.zeros(m), jnp.ones(m), jnp.zeros(5)
-    by_signal = jnp.concatenate([push(one_gain, none)[None], jax.vmap(lambda c: push(no_gain, c))(jnp.eye(5))])
-    force, push_forces, fiber = jax.linearize(partial(_forces, driven, scheme, data), muscle, activation, has_aux=True)
-    each = jnp.broadcast_to(jnp.eye(6)[:own, :, None], (own, 6, m))
-    by_own = jax.vmap(lambda d: push_forces(d, jnp.zeros_like(activation)))(each)
-    slopes = jnp.concatenate(
-        [by_own, jax.vmap(lambda d: push_forces(jnp.zeros_like(muscle), d))(by_signal)]
-    )  # [11, R, m]
+    activation, slope = jax.linearize(partial(_activation, scheme, data), muscle[own], common)
+    by_gain = slope(jnp.ones(m), jnp.zeros(5))
+    by_common = jax.vmap(lambda one: slope(jnp.zeros(m), one))(jnp.eye(5))
+    force, slope, fiber = jax.linearize(partial(_forces, driven, scheme, data), muscle, activation, has_aux=True)
+    kinds = jnp.broadcast_to(jnp.eye(6)[:own, :, None], (own, 6, m))
+    by_muscle = jax.vmap(lambda one: slope(one, jnp.zeros_like(activation)))(kinds)
+    by_signal = jax.vmap(lambda one: slope(jnp.zeros_like(muscle), one))(jnp.stack([by_gain, *by_common]))
+    slopes = jnp.concatenate([by_muscle, by_signal])  # [11, R, m]
     tau = jnp.einsum("tmn,tm->tn", data.arms, force)
     sample = partial(jax.vmap, in_axes=(None, 0, *_GEOMETRY))
     r = sample(_sample)(unknowns.moments, tau, *_geometry(data))

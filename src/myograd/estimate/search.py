@@ -1,9 +1,9 @@
 """Which of many minima: starts drawn about given numbers, and a search that hops from one minimum to a better one.
 
 Muscles can make up for each other, and each may be taken for one on the other side of its optimal length, so a fit seldom ends
-in the best minimum at once. From the best one known, all numbers of muscles and activation are kicked at random, or one muscle
-is put on the other side of its optimal length; a few iterations tell whether that leads anywhere better (basin hopping, Wales
-and Doye 1997, downhill only). About one hop in ten does.
+in the best minimum at once. From the best one known, all numbers of muscles and activation are kicked at random; and beside it
+the lengths of one muscle, each in its turn, because the last false minimum often has one muscle wrong and all others right. A
+few iterations tell whether that leads anywhere better (basin hopping, Wales and Doye 1997, downhill only).
 """
 
 from __future__ import annotations

@@ -107,7 +107,6 @@ def _integrated(
     excitation: Array, step: float, activation_time: Any, deactivation_time: Any, initial: Array, beginning: int | None
 ) -> Array:
     """One Runge-Kutta step per sample; in stretches if their `beginning`, in steps, is given and worth it."""
-
     steps = excitation.shape[0] - 1
     if beginning is None or steps < 4 * beginning:
         return _one_after_the_other(excitation, step, activation_time, deactivation_time, initial)
