@@ -18,7 +18,7 @@ import numpy as np
 
 from ..errors import MyogradError
 from .checkpoint import load, save
-from .fit import Fit, Prior, Progress, default_spread, fit, merit
+from .fit import Fit, Prior, Progress, default_spread, fit, loss_of, merit
 from .parameters import Parameters
 from .problem import Problem
 
@@ -26,7 +26,8 @@ FULL, SCREEN = 30, 8  # iterations of a fit, and of a first look
 HOPS, PATIENCE = 400, 120  # at most, and without anything better
 AT_ONCE = 2  # one of either kind: a fit keeps one processor busy
 SAME = 5.0  # in -2 log of the posterior: closer than this is the same minimum
-EXPLAINED = 1e-4  # of the residual at the start: less is noise-free data at its minimum, roughly computed
+EXPLAINED = 5e-5  # of the residual at the start: less is noise-free data at its minimum
+ROUGH = 0.75  # of the rough residual: where all rows computed well have less, it is mostly the roughness
 HOPELESS = 5.0  # times the best loss, early in a first look
 KICK = (0.02, 0.15)  # of all numbers, relative
 OTHER = 0.15  # of the optimal fibre length: change of one muscle's lengths
@@ -64,7 +65,7 @@ def search(
     common = {"prior": prior, "robust": options.get("robust"), "report": report, "stall": SAME}
     best = fit(rough, saved.get("z", z), iterations=FULL, **common)
     begun = float(saved["losses"][0]) if saved else best.history[0][0]
-    lowest, enough = _merit_of(best), EXPLAINED * begun
+    lowest, done = _merit_of(best), _explained(problem, best, begun)
     first = int(saved.get("hop", 0))
     random, lengths, in_vain = np.random.default_rng(first), _lengths(p), 0
 
@@ -77,7 +78,7 @@ def search(
     with ThreadPoolExecutor(AT_ONCE) as threads:
         for hop in range(first, HOPS, AT_ONCE):
             save(checkpoint, problem, best.z, 1e-3, 0, prior, [(begun, best.physical)], hop)
-            if best.loss < enough or in_vain >= PATIENCE:
+            if done or in_vain >= PATIENCE:
                 break
             in_vain += AT_ONCE
             away = [_kicked(p, best.z, random)]
@@ -87,7 +88,7 @@ def search(
             other = min(others, key=_merit_of, default=best)
             if _merit_of(other) < lowest - SAME:
                 best = fit(rough, other.z, iterations=FULL, **common)
-                lowest, in_vain = _merit_of(best), 0
+                lowest, done, in_vain = _merit_of(best), _explained(problem, best, begun), 0
     if checkpoint is not None:
         Path(checkpoint).unlink(missing_ok=True)  # it was of the search
     return fit(problem, best.z, prior=prior, report=report, **options)
@@ -113,6 +114,12 @@ def _other_muscle(p: Parameters, z: np.ndarray, places: list[int], random: np.ra
     muscle = p.muscles.index(p.names[places[0]].split()[0])
     physical[places] += OTHER * p.stated_muscle[1, muscle] * random.standard_normal(len(places))
     return np.concatenate([z[: p.of_bodies], p.vector(physical)[p.of_bodies :]])
+
+
+def _explained(problem: Problem, best: Fit, begun: float) -> bool:
+    """Whether a rough fit leaves nothing to explain that began with a residual of `begun`."""
+    well_computed = problem.residual(best.z, problem.guess(best.z))[0]
+    return best.loss < EXPLAINED * begun or loss_of(problem, well_computed) < ROUGH * best.loss
 
 
 def _merit_of(one: Fit) -> float:
