@@ -142,6 +142,17 @@ def test_solved_fibers_balance_and_have_right_derivatives(arm: mg.Model):
     np.testing.assert_allclose(slope, (above - below) / (2 * h), rtol=1e-4, atol=1e-4 * float(jnp.abs(slope).max()))
 
 
+def test_carried_fibers_keep_their_tendons_stretched(arm: mg.Model):
+    driven = forces.only(arm, ("PECM1", "TRIlong"))
+    before = jnp.stack([*(getattr(driven.muscles, name) for name in forces.MUSCLE[:5]), jnp.ones(2)])
+    after = before * jnp.array([1.0, 0.9, 1.0, 1.2, 1.02, 1.0])[:, None]
+    fiber = 0.9 * before[1] * jnp.ones((3, 2))
+    length = before[4] * 1.02 + jnp.sqrt(fiber**2 - (before[1] * jnp.sin(before[3])) ** 2)
+    np.testing.assert_allclose(forces.carried(fiber, length, before, before), fiber, rtol=1e-12)
+    along = jnp.sqrt(forces.carried(fiber, length, before, after) ** 2 - (after[1] * jnp.sin(after[3])) ** 2)
+    np.testing.assert_allclose((length - along) / after[4], 1.02, rtol=1e-12)
+
+
 def test_solved_fibers_converge_with_their_order(arm: mg.Model):
     """Halving the step makes the error smaller by two to the power of the order."""
     driven = forces.only(arm, ("DELT2",))

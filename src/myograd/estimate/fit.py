@@ -18,7 +18,7 @@ import jax.numpy as jnp
 import numpy as np
 
 from ..errors import MyogradError
-from . import inertia
+from . import forces, inertia
 from .checkpoint import load, save
 from .parameters import Parameters
 from .problem import Problem
@@ -26,6 +26,7 @@ from .problem import Problem
 RESOLVED = 1e-12  # singular values below this part of the largest belong to combinations without effect
 OFFSET = 1e-3  # relative offset at which a fit has converged
 MOST_DAMPED = 1e16
+SOON = 4  # iterations, after which a fit that leads nowhere can be told
 SPREAD = 0.2  # of a model's own numbers about the person's, relative
 
 
@@ -124,11 +125,13 @@ def fit(
     report: Callable[[Progress], None] = lambda _: None,
     checkpoint: str | os.PathLike[str] | None = None,
     stall: float = 0.0,
+    hopeless: float = np.inf,
 ) -> Fit:
     """Identify. `start`: a vector (`parameters.vector`); by default the model's own values. `prior`: by default about the start.
 
     `checkpoint`: a file that is written after every iteration, and from which the same fit goes on if it exists. `stall`: give
-    up where three iterations together gain less than this (in -2 log of the posterior).
+    up where three iterations together gain less than this (in -2 log of the posterior). `hopeless`: give up where the loss is
+    above this after `SOON` iterations.
     """
     p = problem.parameters
     z = np.array(p.start() if start is None else start, float)
@@ -176,7 +179,8 @@ def fit(
             after = z + scale * step
             penalty, new = prior.penalty(p, after), np.inf
             if np.isfinite(penalty):
-                new_r = weights * problem.residual(after, guess)[0]
+                new_r, fibers = problem.residual(after, _carried(problem, guess, z, after))
+                new_r = weights * new_r
                 new = merit(new_r, penalty) if np.isfinite(new_r).all() else np.inf
             # What the linear model promises: of squares over noise, and so of the merit, to first order.
             promised = float(explained @ explained - np.sum((explained + R @ step) ** 2))
@@ -189,12 +193,15 @@ def fit(
         if not moved:
             why = "no step makes the residual smaller"
             break
-        z, count = after, count + 1
+        z, guess, count = after, fibers, count + 1
         history.append((loss_of(problem, new_r), np.asarray(p.physical(jnp.asarray(z)))))
         save(checkpoint, problem, z, damping, count, prior, history)
         gained = [*gained[-2:], now - new]
         if len(gained) == 3 and sum(gained) < stall:
             why = "too slow"
+            break
+        if count == SOON and history[-1][0] > hopeless:
+            why = "hopeless"
             break
     z = ordered_poles(p, z)
     r, guess = problem.residual(z, guess)
@@ -220,10 +227,20 @@ def _bend(
     """What the residual's curvature along a step adds to it (geodesic acceleration: Transtrum, Sethna, 2012), from one more
     residual at a part of the step; nothing where that is large against the step."""
     part = 0.1
-    there = weights * problem.residual(z + part * change, guess)[0]
+    at = z + part * change
+    there = weights * problem.residual(at, _carried(problem, guess, z, at))[0]
     curvature = 2 / part * ((there - r) / part - slope)
     added = -0.5 * inverse @ (Q.T @ (curvature / noise))
     return added if np.isfinite(added).all() and np.linalg.norm(added) < 0.5 * np.linalg.norm(step) else 0 * step
+
+
+def _carried(problem: Problem, fibers: Sequence[jax.Array], z: np.ndarray, after: np.ndarray) -> list[jax.Array]:
+    """From fibre lengths at z, where the search for those at another vector may start."""
+    before, now = (problem.parameters.unknowns(jnp.asarray(at)).muscle for at in (z, after))
+    return [
+        forces.carried(fiber, data.length[:: scheme.stride], before, now) if scheme.fibers == "solved" else fiber
+        for scheme, data, fiber in zip(problem.schemes, problem.data, fibers, strict=True)
+    ]
 
 
 def merit(r: np.ndarray, penalty: float) -> float:

@@ -41,7 +41,7 @@ BACKWARD = {
 """Backward differentiation formulas by their order: factors of the last samples, times the step."""
 CLOSE = 1e-11  # of the optimal fibre length: Newton's last step
 LONGEST_STEP = 0.1  # of the optimal fibre length, in one iteration
-MOST_STEPS = 60
+MOST_STEPS = 30
 SUBSTEP = 0.2  # of the activation's shortest time constant
 
 
@@ -179,6 +179,18 @@ def _implicit(kinds: _Kinds, step: float, order: int, primals: Any, tangents: An
     change = jax.jvp(of, (muscles, length, activation), tangents[:3])[1]
     _, by_length, by_velocity = _slopes(kinds(muscles), length, activation, root, step, order)
     return root, _recurrence(-change, by_length, by_velocity, step, order)
+
+
+@jax.jit
+def carried(fiber: Samples, length: Samples, before: Float[Array, "6 m"], after: Float[Array, "6 m"]) -> Samples:
+    """Fibre lengths for other numbers of the muscles (`parameters.MUSCLE`), with which their tendons stay stretched as they were.
+    The same lengths would be a bad start for Newton's method: a tendon is soon slack, and then has no slope."""
+    _, optimal, _, pennation, slack, _ = before
+    along = jnp.sqrt(jnp.maximum(fiber**2 - (optimal * jnp.sin(pennation)) ** 2, 0.0))
+    stretch = (length - along) / slack
+    _, optimal, _, pennation, slack, _ = after
+    along = jnp.maximum(length - stretch * slack, 0.1 * optimal)
+    return jnp.sqrt(along**2 + (optimal * jnp.sin(pennation)) ** 2)
 
 
 def resting_fibers(driven: Model, length: Samples, activation: Samples) -> Samples:

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass
+from functools import partial
 from typing import NamedTuple
 
 import jax
@@ -119,11 +120,13 @@ class Parameters:
         share = np.where(share < AT_LIMIT, INSIDE, np.where(share > 1 - AT_LIMIT, 1 - INSIDE, share))
         return np.concatenate([*bodies, special.logit(share)])
 
+    @partial(jax.jit, static_argnums=0)
     def physical(self, z: Float[Array, " z"]) -> Float[Array, " z"]:
         """Masses, mass centres, inertias, and numbers of muscles and activation, in the order of `names`."""
         bodies = jax.vmap(inertia.stated)(self.moments(z).reshape(-1, 10)) if self.bodies else jnp.zeros(0)
         return jnp.concatenate([bodies.ravel(), self._scalars(z)])
 
+    @partial(jax.jit, static_argnums=0)
     def unknowns(self, z: Float[Array, " z"]) -> Unknowns:
         scalars = self._scalars(z)
         count = int(self.free_muscle.sum())

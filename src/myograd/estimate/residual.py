@@ -28,7 +28,7 @@ from jaxtyping import Array, Float
 from ..model.model import Model
 from . import forces
 from .mechanics import Mechanics
-from .parameters import Unknowns
+from .parameters import MUSCLE, Unknowns
 from .recording import Recording, select_channels
 
 FIBERS = ("recorded", "tendon", "solved")
@@ -97,24 +97,32 @@ def data_of(
     )
 
 
-def muscle_forces(
-    driven: Model, scheme: Scheme, data: Data, muscle: Float[Array, "6 m"], common: Float[Array, "5"]
-) -> tuple[Float[Array, "T m"], Float[Array, "T m"]]:
-    """Forces of the driven muscles [N], and their fibre lengths [m], at all samples, or one in `scheme.stride`."""
-    driven = forces.with_values(driven, muscle)
-    activation = forces.activations(data.emg, muscle[5], common, scheme.step, scheme.substeps)
+def _activation(scheme: Scheme, data: Data, gain: Float[Array, " m"], common: Float[Array, "5"]) -> Float[Array, "T m"]:
+    """Of the driven muscles, at the samples at which forces are worked out: all, or one in `scheme.stride`."""
+    return forces.activations(data.emg, gain, common, scheme.step, scheme.substeps)[:: scheme.stride]
+
+
+def _forces(
+    driven: Model, scheme: Scheme, data: Data, muscle: Float[Array, "6 m"], activation: Float[Array, "T m"]
+) -> tuple[Float[Array, "R m"], Float[Array, "T m"]]:
+    """Forces of the driven muscles [N] at the rows, and their fibre lengths [m] at the samples of the activation."""
+    driven, rows = forces.with_values(driven, muscle), data.rows
     if scheme.fibers == "tendon":
-        return forces.forces_of_tendons(driven, data.length, activation, data.fiber_length), data.fiber_length
+        force = forces.forces_of_tendons(driven, data.length[rows], activation[rows], data.fiber_length[rows])
+        return force, data.fiber_length
     fiber, velocity = data.fiber_length, data.fiber_velocity
     if scheme.fibers == "solved":
-        activation, length, step = (
-            activation[:: scheme.stride],
-            data.length[:: scheme.stride],
-            scheme.stride * scheme.step,
-        )
+        length, step = data.length[:: scheme.stride], scheme.stride * scheme.step
         fiber = forces.solved_fibers(driven, length, activation, step, fiber, scheme.order)
         velocity = forces.rate_of(fiber, step, scheme.order)
-    return forces.forces_of_fibers(driven, activation, fiber, velocity), fiber
+    return forces.forces_of_fibers(driven, activation[rows], fiber[rows], velocity[rows]), fiber
+
+
+def muscle_forces(
+    driven: Model, scheme: Scheme, data: Data, muscle: Float[Array, "6 m"], common: Float[Array, "5"]
+) -> tuple[Float[Array, "R m"], Float[Array, "T m"]]:
+    """The same, from EMG."""
+    return _forces(driven, scheme, data, muscle, _activation(scheme, data, muscle[5], common))
 
 
 def _lower(K: Float[Array, "k k"]) -> list[list[Array]]:
@@ -154,7 +162,7 @@ def residual(
 ) -> tuple[Float[Array, "R k"], Float[Array, "T m"]]:
     """r [rad/s^2 for rotations] of every row, and the fibre lengths."""
     force, fiber = muscle_forces(driven, scheme, data, unknowns.muscle, unknowns.common)
-    tau = jnp.einsum("tmn,tm->tn", data.arms, force[data.rows])
+    tau = jnp.einsum("tmn,tm->tn", data.arms, force)
     r = jax.vmap(_sample, (None, 0, *_GEOMETRY))(unknowns.moments, tau, *_geometry(data))
     return r, fiber
 
@@ -175,20 +183,18 @@ class Linear(NamedTuple):
 
 @partial(jax.jit, static_argnums=1)
 def linearized(driven: Model, scheme: Scheme, data: Data, unknowns: Unknowns) -> Linear:
-    """Forward mode: muscles do not mix, so that one direction serves each kind of number of all muscles."""
-
-    def of(muscle: Array, common: Array) -> tuple[Array, Array]:
-        force, fiber = muscle_forces(driven, scheme, data, muscle, common)
-        return force[data.rows], fiber
-
-    m = unknowns.muscle.shape[1]
-    directions = (
-        jnp.concatenate([jnp.broadcast_to(jnp.eye(6)[:, :, None], (6, 6, m)), jnp.zeros((5, 6, m))]),
-        jnp.concatenate([jnp.zeros((6, 5)), jnp.eye(5)]),
-    )
-    primal = (unknowns.muscle, unknowns.common)
-    force, fiber = of(*primal)
-    slopes = jax.vmap(lambda *tangent: jax.jvp(of, primal, tangent)[1][0])(*directions)  # [11, R, m]
+    """Forward mode: muscles do not mix, so that one direction serves each kind of number of all muscles. Gain and common numbers
+    act through the activation only, the other numbers of muscles do not."""
+    muscle, common = unknowns.muscle, unknowns.common
+    own, m = len(MUSCLE) - 1, muscle.shape[1]
+    activation, slope = jax.linearize(partial(_activation, scheme, data), muscle[own], common)
+    by_gain = slope(jnp.ones(m), jnp.zeros(5))
+    by_common = jax.vmap(lambda one: slope(jnp.zeros(m), one))(jnp.eye(5))
+    force, slope, fiber = jax.linearize(partial(_forces, driven, scheme, data), muscle, activation, has_aux=True)
+    kinds = jnp.broadcast_to(jnp.eye(6)[:own, :, None], (own, 6, m))
+    by_muscle = jax.vmap(lambda one: slope(one, jnp.zeros_like(activation)))(kinds)
+    by_signal = jax.vmap(lambda one: slope(jnp.zeros_like(muscle), one))(jnp.stack([by_gain, *by_common]))
+    slopes = jnp.concatenate([by_muscle, by_signal])  # [11, R, m]
     tau = jnp.einsum("tmn,tm->tn", data.arms, force)
     sample = partial(jax.vmap, in_axes=(None, 0, *_GEOMETRY))
     r = sample(_sample)(unknowns.moments, tau, *_geometry(data))

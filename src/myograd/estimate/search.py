@@ -1,14 +1,15 @@
 """Which of many minima: starts drawn about given numbers, and a search that hops from one minimum to a better one.
 
 Muscles can make up for each other, and each may be taken for one on the other side of its optimal length, so a fit seldom ends
-in the best minimum at once. From the best one known, all numbers of muscles and activation are kicked at random, or one muscle
-is put on the other side of its optimal length; a few iterations tell whether that leads anywhere better (basin hopping, Wales
-and Doye 1997, downhill only). About one hop in ten does.
+in the best minimum at once. From the best one known, all numbers of muscles and activation are kicked at random; and beside it
+the lengths of one muscle, each in its turn, because the last false minimum often has one muscle wrong and all others right. A
+few iterations tell whether that leads anywhere better (basin hopping, Wales and Doye 1997, downhill only).
 """
 
 from __future__ import annotations
 
 from collections.abc import Callable
+from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 from typing import Any
 
@@ -17,16 +18,19 @@ import numpy as np
 
 from ..errors import MyogradError
 from .checkpoint import load, save
-from .fit import Fit, Prior, Progress, default_spread, fit, merit
+from .fit import Fit, Prior, Progress, default_spread, fit, loss_of, merit
 from .parameters import Parameters
 from .problem import Problem
 
 FULL, SCREEN = 30, 8  # iterations of a fit, and of a first look
-HOPS, PATIENCE = 200, 60  # at most, and without anything better
+HOPS, PATIENCE = 400, 120  # at most, and without anything better
+AT_ONCE = 2  # one of either kind: a fit keeps one processor busy
 SAME = 5.0  # in -2 log of the posterior: closer than this is the same minimum
 EXPLAINED = 5e-5  # of the residual at the start: less is noise-free data at its minimum
-KICK = (0.03, 0.3)  # relative
-FLIP = 0.25  # of the optimal fibre length: from one side of it to the other
+ROUGH = 0.75  # of the rough residual: where all rows computed well have less, it is mostly the roughness
+HOPELESS = 5.0  # times the best loss, early in a first look
+KICK = (0.02, 0.15)  # of all numbers, relative
+OTHER = 0.15  # of the optimal fibre length: change of one muscle's lengths
 
 
 def spread_starts(
@@ -61,22 +65,30 @@ def search(
     common = {"prior": prior, "robust": options.get("robust"), "report": report, "stall": SAME}
     best = fit(rough, saved.get("z", z), iterations=FULL, **common)
     begun = float(saved["losses"][0]) if saved else best.history[0][0]
-    lowest, enough = _merit_of(best), EXPLAINED * begun
+    lowest, done = _merit_of(best), _explained(problem, best, begun)
     first = int(saved.get("hop", 0))
-    random, flips, in_vain = np.random.default_rng(first), _flips(p), 0
-    for hop in range(first, HOPS):
-        save(checkpoint, problem, best.z, 1e-3, 0, prior, [(begun, best.physical)], hop)
-        if best.loss < enough or in_vain == PATIENCE:
-            break
-        in_vain += 1
-        there = flips[random.integers(len(flips))](best.z) if flips and hop % 3 == 2 else _kicked(p, best.z, random)
+    random, lengths, in_vain = np.random.default_rng(first), _lengths(p), 0
+
+    def tried(there: np.ndarray) -> Fit | None:
         try:
-            other = fit(rough, there, iterations=SCREEN, **common)
+            return fit(rough, there, iterations=SCREEN, hopeless=HOPELESS * best.loss, **common)
         except MyogradError:
-            continue  # fibres that cannot balance there
-        if _merit_of(other) < lowest - SAME:
-            best = fit(rough, other.z, iterations=FULL, **common)
-            lowest, in_vain = _merit_of(best), 0
+            return None  # fibres that cannot balance there
+
+    with ThreadPoolExecutor(AT_ONCE) as threads:
+        for hop in range(first, HOPS, AT_ONCE):
+            save(checkpoint, problem, best.z, 1e-3, 0, prior, [(begun, best.physical)], hop)
+            if done or in_vain >= PATIENCE:
+                break
+            in_vain += AT_ONCE
+            away = [_kicked(p, best.z, random)]
+            if lengths:
+                away.append(_other_muscle(p, best.z, lengths[hop // AT_ONCE % len(lengths)], random))
+            others = [one for one in threads.map(tried, away) if one is not None]
+            other = min(others, key=_merit_of, default=best)
+            if _merit_of(other) < lowest - SAME:
+                best = fit(rough, other.z, iterations=FULL, **common)
+                lowest, done, in_vain = _merit_of(best), _explained(problem, best, begun), 0
     if checkpoint is not None:
         Path(checkpoint).unlink(missing_ok=True)  # it was of the search
     return fit(problem, best.z, prior=prior, report=report, **options)
@@ -89,23 +101,25 @@ def _kicked(p: Parameters, z: np.ndarray, random: np.random.Generator) -> np.nda
     return z + kick
 
 
-def _flips(p: Parameters) -> list[Callable[[np.ndarray], np.ndarray]]:
-    """Changes that put one muscle on the other side of its optimal length, by more or less fibre, or tendon."""
-    flips = []
-    for i, name in enumerate(p.names):
-        muscle, _, number = name.partition(" ")
-        if number not in ("optimal_fiber_length", "tendon_slack_length"):
-            continue
-        by = FLIP * p.stated_muscle[1, p.muscles.index(muscle)]
-        for sign in (1, -1):
+def _lengths(p: Parameters) -> list[list[int]]:
+    """Of each muscle, where its free lengths are in a vector: of optimal fibre and slack tendon."""
+    wanted = [[f"{muscle} {name}" for name in ("optimal_fiber_length", "tendon_slack_length")] for muscle in p.muscles]
+    found = [[i for i, name in enumerate(p.names) if name in names] for names in wanted]
+    return [places for places in found if places]
 
-            def flip(z: np.ndarray, i: int = i, change: float = sign * by) -> np.ndarray:
-                physical = np.asarray(p.physical(jnp.asarray(z))).copy()
-                physical[i] += change
-                return np.concatenate([z[: p.of_bodies], p.vector(physical)[p.of_bodies :]])
 
-            flips.append(flip)
-    return flips
+def _other_muscle(p: Parameters, z: np.ndarray, places: list[int], random: np.random.Generator) -> np.ndarray:
+    """One muscle with other lengths, so that it may come to the other side of its optimal length."""
+    physical = np.asarray(p.physical(jnp.asarray(z))).copy()
+    muscle = p.muscles.index(p.names[places[0]].split()[0])
+    physical[places] += OTHER * p.stated_muscle[1, muscle] * random.standard_normal(len(places))
+    return np.concatenate([z[: p.of_bodies], p.vector(physical)[p.of_bodies :]])
+
+
+def _explained(problem: Problem, best: Fit, begun: float) -> bool:
+    """Whether a rough fit leaves nothing to explain that began with a residual of `begun`."""
+    well_computed = problem.residual(best.z, problem.guess(best.z))[0]
+    return best.loss < EXPLAINED * begun or loss_of(problem, well_computed) < ROUGH * best.loss
 
 
 def _merit_of(one: Fit) -> float:

@@ -12,8 +12,10 @@ the stretches of a long recording can be integrated side by side, and only their
 from __future__ import annotations
 
 import math
+from functools import partial
 from typing import Any
 
+import jax
 import jax.numpy as jnp
 import numpy as np
 from jax import lax
@@ -105,25 +107,14 @@ def _integrated(
     excitation: Array, step: float, activation_time: Any, deactivation_time: Any, initial: Array, beginning: int | None
 ) -> Array:
     """One Runge-Kutta step per sample; in stretches if their `beginning`, in steps, is given and worth it."""
-
-    def advance(a: Array, pair: tuple[Array, Array]) -> tuple[Array, Array]:
-        before, after = pair
-        between = (before + after) / 2
-
-        def rate(a: Array, u: Array) -> Array:
-            return activation_rate(u, a, activation_time, deactivation_time)
-
-        k1 = rate(a, before)
-        k2 = rate(a + step / 2 * k1, between)
-        k3 = rate(a + step / 2 * k2, between)
-        k4 = rate(a + step * k3, after)
-        a = a + step / 6 * (k1 + 2 * k2 + 2 * k3 + k4)
-        return a, a
-
     steps = excitation.shape[0] - 1
     if beginning is None or steps < 4 * beginning:
-        rest = lax.scan(advance, initial, (excitation[:-1], excitation[1:]))[1]
-        return jnp.concatenate([initial[None], rest])
+        return _one_after_the_other(excitation, step, activation_time, deactivation_time, initial)
+
+    def advance(a: Array, pair: tuple[Array, Array]) -> tuple[Array, Array]:
+        a = _advanced(a, *pair, step, activation_time, deactivation_time)
+        return a, a
+
     count = max(2, min(STRETCHES, steps // (2 * beginning)))
     size = -(-steps // count)
     # [size, stretches, *m]: what each stretch sees at its first step, its second, ...; the last one holds its end
@@ -137,6 +128,55 @@ def _integrated(
     rest = jnp.concatenate([again, rest[beginning:]])
     rest = jnp.moveaxis(rest, 0, 1).reshape(count * size, *initial.shape)[:steps]
     return jnp.concatenate([initial[None], rest])
+
+
+def _advanced(
+    a: Array, before: Array, after: Array, step: float, activation_time: Any, deactivation_time: Any
+) -> Array:
+    """Activation after one Runge-Kutta step, over which the excitation goes from `before` to `after`."""
+    between = (before + after) / 2
+
+    def rate(a: Array, u: Array) -> Array:
+        return activation_rate(u, a, activation_time, deactivation_time)
+
+    k1 = rate(a, before)
+    k2 = rate(a + step / 2 * k1, between)
+    k3 = rate(a + step / 2 * k2, between)
+    k4 = rate(a + step * k3, after)
+    return a + step / 6 * (k1 + 2 * k2 + 2 * k3 + k4)
+
+
+@partial(jax.custom_jvp, nondiff_argnums=(1,))
+def _one_after_the_other(
+    excitation: Array, step: float, activation_time: Any, deactivation_time: Any, initial: Array
+) -> Array:
+    def advance(a: Array, pair: tuple[Array, Array]) -> tuple[Array, Array]:
+        a = _advanced(a, *pair, step, activation_time, deactivation_time)
+        return a, a
+
+    return jnp.concatenate([initial[None], lax.scan(advance, initial, (excitation[:-1], excitation[1:]))[1]])
+
+
+@_one_after_the_other.defjvp
+def _slope(step: float, primals: Any, tangents: Any) -> tuple[Array, Array]:
+    """The steps' slopes are worked out side by side, so that only a linear recurrence is left to go one after the other."""
+    excitation, activation_time, deactivation_time, initial = primals
+    by_excitation, by_activation_time, by_deactivation_time, by_initial = tangents
+    a = _one_after_the_other(excitation, step, activation_time, deactivation_time, initial)
+
+    def advanced(a: Array, before: Array, after: Array, activation_time: Any, deactivation_time: Any) -> Array:
+        return _advanced(a, before, after, step, activation_time, deactivation_time)
+
+    at = (a[:-1], excitation[:-1], excitation[1:], activation_time, deactivation_time)
+    passed_on = jax.jvp(lambda a: advanced(a, *at[1:]), at[:1], (jnp.ones_like(at[0]),))[1]
+    others = (by_excitation[:-1], by_excitation[1:], by_activation_time, by_deactivation_time)
+    added = jax.jvp(lambda *others: advanced(at[0], *others), at[1:], others)[1]
+
+    def advance(x: Array, pair: tuple[Array, Array]) -> tuple[Array, Array]:
+        x = pair[0] * x + pair[1]
+        return x, x
+
+    return a, jnp.concatenate([by_initial[None], lax.scan(advance, by_initial, (passed_on, added))[1]])
 
 
 def _beginning(step: float, activation_time: Any, deactivation_time: Any, settle: float | None) -> int:
