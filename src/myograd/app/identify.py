@@ -17,7 +17,7 @@ from rich.table import Table as View
 import myograd
 from myograd.errors import MyogradError
 from myograd.estimate.doubts import check, doubts
-from myograd.estimate.fit import Fit, Progress, Robust
+from myograd.estimate.fit import Fit, Progress, Robust, fit
 from myograd.estimate.noise import EmgNoise, refine
 from myograd.estimate.parameters import MUSCLE
 from myograd.estimate.problem import Problem, fitted_model, identification
@@ -114,10 +114,12 @@ def identify(
     say(problem.seen.text())
     told = _Speaker(say)
     loss = Robust() if robust else None
-    found = search(problem, report=told, robust=loss, checkpoint=checkpoint)
-    if noise:
+    if noise and noise.relative > 0:
+        found = fit(problem, robust=loss, report=told, checkpoint=checkpoint)
         say("correcting the EMG ...")
         found = refine(found, noise, loss, told)
+    else:
+        found = search(problem, robust=loss, report=told, checkpoint=checkpoint)
     say("judging the fit ...")
     sure = uncertainty(found)
     own = [validate(found, it, known) for it, known in zip(recordings, problem.mechanics, strict=True)]

@@ -97,8 +97,11 @@ class Problem:
         p = self.parameters
         unknowns, chain = _chain(p, jnp.asarray(z))
         rs, Js, fibers = [], [], []
-        for i, (scheme, data) in enumerate(zip(self.schemes, self._from(guess), strict=True)):
-            it = linearized(self.driven, scheme, data, unknowns)
+        parts = [  # all are under way before the first is waited for
+            linearized(self.driven, scheme, data, unknowns)
+            for scheme, data in zip(self.schemes, self._from(guess), strict=True)
+        ]
+        for i, it in enumerate(parts):
             count = it.r.size
             by_bodies = (
                 np.asarray(it.by_moments).reshape(count, len(p.bodies), 10) if p.bodies else np.zeros((count, 0, 10))

@@ -216,7 +216,7 @@ def by_envelope(
     """What changes of the envelopes do to the muscles' forces, and what these do to the residual."""
 
     def force(emg: Array) -> Array:
-        return muscle_forces(driven, scheme, data._replace(emg=emg), unknowns.muscle, unknowns.common)[0][data.rows]
+        return muscle_forces(driven, scheme, data._replace(emg=emg), unknowns.muscle, unknowns.common)[0]
 
     slopes = lax.map(lambda change: jax.jvp(force, (data.emg,), (change,))[1], changes, batch_size=8)
     tau = jnp.einsum("tmn,tm->tn", data.arms, force(data.emg))

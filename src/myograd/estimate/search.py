@@ -15,6 +15,7 @@ from typing import Any
 
 import jax.numpy as jnp
 import numpy as np
+from threadpoolctl import threadpool_limits
 
 from ..errors import MyogradError
 from .checkpoint import load, save
@@ -43,6 +44,9 @@ def spread_starts(
     return [p.vector(row) for row in drawn]
 
 
+@threadpool_limits.wrap(
+    limits=1, user_api="blas"
+)  # hops run side by side, and idle threads of BLAS would keep them waiting
 def search(
     problem: Problem,
     start: np.ndarray | None = None,
