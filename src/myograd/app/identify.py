@@ -58,6 +58,8 @@ class Result:
     unseen: list[Validation]
     doubts: list[str]
     seconds: float
+    noise: EmgNoise | None = None
+    """of the EMG, if its errors were eliminated"""
 
     @property
     def names(self) -> tuple[str, ...]:
@@ -125,7 +127,7 @@ def identify(
     own = [validate(found, it, known) for it, known in zip(recordings, problem.mechanics, strict=True)]
     others = [validate(found, it) for it in unseen]
     left = float(np.sqrt(np.mean([it.normalised_torque**2 for it in own])))
-    return Result(problem, found, sure, own, others, doubts(found, left), time.perf_counter() - begun)
+    return Result(problem, found, sure, own, others, doubts(found, left), time.perf_counter() - begun, noise)
 
 
 class _Speaker:
@@ -206,6 +208,11 @@ def sentences(result: Result) -> list[str]:
         f"{result.seconds:.0f} s; residual {result.fit.loss:.3g} rad/s².",
         f"Base inertial parameters: {len(result.problem.base.names)} combinations of {result.problem.parameters.of_bodies}.",
     ]
+    if result.noise:
+        said.append(
+            f"The EMG is taken to have errors of {100 * result.noise.relative:g} % (--emg-noise), as slow as "
+            f"{result.noise.cutoff:g} Hz (--emg-low-pass): intervals are as wide as these make them."
+        )
     for what, several in (("fitted", result.own), ("unseen", result.unseen)):
         for k, it in enumerate(several, 1):
             said.append(
