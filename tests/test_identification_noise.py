@@ -12,11 +12,12 @@ from scipy import signal
 import myograd as mg
 from myograd.errors import MyogradError
 from myograd.estimate import noise as errors
+from myograd.estimate.adam import fit_adam
 from myograd.estimate.fit import Fit, fit
 from myograd.estimate.lowpass import low_pass_of, rows_apart
 from myograd.estimate.noise import EmgNoise, motion_noise, refine, splines
 from myograd.estimate.problem import Problem, fitted_model, identification
-from myograd.estimate.recording import Recording
+from myograd.estimate.recording import Recording, smooth_motion
 from myograd.estimate.shipped import shipped_deep, shipped_recording, shipped_truth
 from myograd.models import model_path
 
@@ -87,9 +88,10 @@ def test_splines_have_unit_variance():
     np.testing.assert_allclose(np.mean(np.sum(values**2, axis=1)[100:-100]), 1.0, atol=1e-3)
 
 
-def test_slopes_by_errors_of_emg_are_those_of_the_residual(problem: Problem, plain: Fit):
+@pytest.mark.parametrize("cutoff", [2.0, CUTOFF])
+def test_slopes_by_errors_of_emg_are_those_of_the_residual(problem: Problem, plain: Fit, cutoff: float):
     (data,) = problem.data
-    basis = splines(len(data.emg), problem.schemes[0].step, CUTOFF)
+    basis = splines(len(data.emg), problem.schemes[0].step, cutoff)
     R = errors._slopes(problem, problem, 0, plain, basis)
     x = np.random.default_rng(0).standard_normal((basis.values.shape[1], data.emg.shape[1]))
     change, step = basis.values @ x, 1e-4
@@ -120,15 +122,36 @@ def test_a_fit_that_knows_of_errors_is_not_led_astray_by_them(problem: Problem, 
     assert np.median(np.abs(refined.physical / truth - 1)) < np.median(np.abs(plain.physical / truth - 1))
 
 
-def test_noise_that_cannot_be_is_refused(plain: Fit, person: mg.Model):
+def test_noise_that_cannot_be_is_refused(problem: Problem, plain: Fit, person: mg.Model):
     with pytest.raises(MyogradError, match="from 0 to 1, not 5"):
         EmgNoise(5.0)
     with pytest.raises(MyogradError, match="above 0 Hz, not 0"):
         EmgNoise(0.05, 0.0)
     assert refine(plain, EmgNoise(0.0)) is plain
+    with pytest.raises(MyogradError, match="no envelopes up to 300 Hz"):
+        refine(plain, EmgNoise(0.05, 300.0))
+    with pytest.raises(MyogradError, match="exclude each other"):
+        refine(replace(plain, weights=np.ones(problem.rows)), EmgNoise())
+    with pytest.raises(MyogradError, match="for recordings without noise"):
+        fit_adam(problem, plain.z, 1)
     exact = _problem(person, shipped_recording("move1", person, fibers=False))
     with pytest.raises(MyogradError, match="give the recordings a low_pass"):
         refine(replace(plain, problem=exact), EmgNoise())
+
+
+def test_noisy_recordings_need_more_equations_than_numbers(person: mg.Model):
+    it = replace(shipped_recording("move1", person, fibers=False), low_pass=6.0)
+    with pytest.raises(MyogradError, match=r"are \d+ independent equations for 78 numbers; 1.5 times as many"):
+        identification(person, [it], shipped_deep(), ("humerus", "ulna", "radius"), fibers="solved")
+
+
+def test_motion_too_slow_for_its_low_pass_is_told(person: mg.Model):
+    time = np.arange(0, 2, 1 / 30)
+    angles = np.zeros((len(time), len(person.coordinate_names)))
+    with pytest.raises(MyogradError, match=r"at 8 Hz needs motion recorded at 35.6 Hz or more, not at 30 Hz"):
+        smooth_motion(person, time, angles, time, 30.0, 8.0)
+    with pytest.raises(MyogradError, match="above 0 Hz, not at -1 Hz"):
+        smooth_motion(person, time, angles, time, 30.0, -1.0)
 
 
 def test_recordings_too_short_to_be_low_passed_are_told(person: mg.Model):

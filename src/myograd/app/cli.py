@@ -353,13 +353,18 @@ def identify(
         float, typer.Option(help="Motion and forces are compared below it, Hz; 0 for motion without noise.")
     ] = 6.0,
     emg_noise: Annotated[
-        float, typer.Option(help="Errors of the EMG envelopes, in percent of themselves; only of noisy motion.")
-    ] = 5.0,
+        float | None,
+        typer.Option(
+            help="Errors of the EMG envelopes, in percent of themselves; 5 where motion is noisy.", min=0, max=50
+        ),
+    ] = None,
     emg_low_pass: Annotated[float, typer.Option(help="Of the EMG envelopes, Hz: their errors are as slow.")] = 6.0,
     mvc: Annotated[float, typer.Option(help="EMG is divided by this: 100 if it is in percent.")] = 1.0,
     gains: Annotated[bool, typer.Option("--gains", help="Identify a gain of each EMG channel, too.")] = False,
     robust: Annotated[bool, typer.Option("--robust", help="Let samples that do not fit weigh less.")] = False,
-    every: Annotated[int, typer.Option(min=1, help="Use one sample in so many.")] = 1,
+    every: Annotated[
+        int, typer.Option(min=1, help="Use one sample in so many; noisy motion is thinned by its low-pass instead.")
+    ] = 1,
     table: Annotated[Path | None, typer.Option(help="Write (or replace) a .csv file of all parameters.")] = None,
     report: Annotated[Path | None, typer.Option(help="Write (or replace) an .html report.")] = None,
     checkpoint: Annotated[Path | None, typer.Option(help="An .npz file to go on from after an interruption.")] = None,
@@ -377,6 +382,11 @@ def identify(
     with err.status("loading JAX ...") as status:
         loaded = myograd.load_model(path)
         filtered = low_pass or None
+        exact = shipped or not filtered
+        if emg_noise and exact:
+            raise MyogradError("--emg-noise is for noisy motion: not with --shipped or --low-pass 0")
+        percent = (0.0 if exact else 5.0) if emg_noise is None else emg_noise
+        noise = EmgNoise(percent / 100, emg_low_pass) if percent else None
         if shipped:
             recordings, unseen, hidden, asked = work.shipped_recordings(loaded)
         else:
@@ -386,7 +396,6 @@ def identify(
                 work.read_recordings(loaded, unseen_motion or [], unseen_emg or [], filtered, mvc) if judging else []
             )
             hidden, asked = _names(deep), _names(bodies)
-        noise = EmgNoise(emg_noise / 100, emg_low_pass) if filtered and not shipped else None
         try:
             result = work.identify(
                 loaded, recordings, hidden, asked, unseen, noise, gains, robust, every, checkpoint, status.update

@@ -20,8 +20,8 @@ from myograd.estimate.doubts import check, doubts
 from myograd.estimate.fit import Fit, Progress, Robust, fit
 from myograd.estimate.noise import EmgNoise, refine
 from myograd.estimate.parameters import MUSCLE
-from myograd.estimate.problem import Problem, fitted_model, identification
-from myograd.estimate.recording import Recording, read_recording
+from myograd.estimate.problem import Problem, fitted_model, identification, low_pass_on, rows_of
+from myograd.estimate.recording import Recording, check_recording, read_recording
 from myograd.estimate.search import search
 from myograd.estimate.shipped import shipped_deep, shipped_recording
 from myograd.estimate.uncertainty import Uncertainty, uncertainty
@@ -109,19 +109,25 @@ def identify(
 ) -> Result:
     """Check, fit, judge. `noise`: what errors the EMG has; None: none. `say` hears what is being done."""
     begun = time.perf_counter()
+    if robust and noise:
+        raise MyogradError(
+            "--robust takes samples for outliers, --emg-noise for noise; give --emg-noise 0 with --robust"
+        )
     say("working out the mechanics of the recordings ...")
     numbers = MUSCLE if gains else None
     problem = identification(model, recordings, deep, bodies, of_muscle=numbers, every=every)
     check(problem)
+    for it in unseen:  # before the fit, not after it
+        check_recording(model, it)
+        low_pass_on(it, rows_of(it, every))
     say(problem.seen.text())
     told = _Speaker(say)
-    loss = Robust() if robust else None
-    if noise and noise.relative > 0:
-        found = fit(problem, robust=loss, report=told, checkpoint=checkpoint)
+    if noise:
+        found = fit(problem, report=told, checkpoint=checkpoint)
         say("correcting the EMG ...")
-        found = refine(found, noise, loss, told)
+        found = refine(found, noise, told)
     else:
-        found = search(problem, robust=loss, report=told, checkpoint=checkpoint)
+        found = search(problem, robust=Robust() if robust else None, report=told, checkpoint=checkpoint)
     say("judging the fit ...")
     sure = uncertainty(found)
     own = [validate(found, it, known) for it, known in zip(recordings, problem.mechanics, strict=True)]

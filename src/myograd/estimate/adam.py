@@ -10,6 +10,7 @@ import jax.numpy as jnp
 import numpy as np
 import optax
 
+from ..errors import MyogradError
 from .fit import Fit, Progress, loss_of
 from .parameters import Unknowns
 from .problem import Problem
@@ -26,6 +27,10 @@ def fit_adam(
 ) -> Fit:
     """The paper's optimiser: Adam on the mean square of the residual, normalised by its value at the start, in the scaled
     vector; gradients in reverse mode. `rate`: step in relative parameters."""
+    if any(problem.low_passes):
+        raise MyogradError(
+            "Adam is for recordings without noise, as the paper's; `fit` and `noise.refine` are for noisy ones"
+        )
     p, scale = problem.parameters, jnp.asarray(problem.parameters.scales())
     data = tuple(problem._from(problem.guess(start)))
     optimiser = optax.adam(rate)

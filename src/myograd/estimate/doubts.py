@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import replace
 
 import jax.numpy as jnp
 import numpy as np
@@ -73,7 +74,9 @@ def _check_clocks(problem: Problem) -> None:
         if inside.sum() < 10 * arms.shape[2]:
             continue
         left = {}
-        smooth = (lambda x: x) if low_pass is None else low_pass
+        if low_pass is not None and len(low_pass.kept(rows[inside])) * N.shape[2] < 4 * arms.shape[2]:
+            continue  # too few that are independent, for two columns of each muscle
+        smooth = (lambda x: x) if low_pass is None else replace(low_pass, keep=1)
         y = smooth(need[inside]).ravel()
         for shift in range(-farthest, farthest + 1, step):
             X = np.concatenate([arms[inside] * emg[rows[inside] - shift][:, None, :], arms[inside]], axis=2)

@@ -26,14 +26,15 @@ from scipy import interpolate, linalg, optimize
 from threadpoolctl import threadpool_limits
 
 from ..errors import MyogradError
-from .fit import Fit, Progress, Robust, fit
+from .fit import Fit, Progress, fit, loss_of
 from .problem import Adjusted, Problem
 from .residual import by_envelope
 
-MEMORY = 0.8  # s after which a muscle has forgotten a moment of EMG
+MEMORY = 0.6  # s after which a muscle has forgotten a moment of EMG
 SPACING = 0.28  # periods of the envelope's cut-off between knots: the spline's spectrum falls to a half where the filter's does
 VARIANCE = 0.479  # of a cubic spline with coefficients of variance one
 ROUNDS, ITERATIONS = 20, 10
+LOWEST = 8.0  # e-folds below the residual in which the motion's noise is looked for
 SETTLED = 1e-2  # relative change of every number in a round: intervals under noise are some percent wide, and the delay has kinks
 
 
@@ -61,6 +62,8 @@ class Splines:
     """[T, n]"""
     starts: np.ndarray
     """[n] s: before it a spline is zero"""
+    lasting: float
+    """[s] for which a muscle remembers it"""
 
 
 def splines(samples: int, step: float, cutoff: float) -> Splines:
@@ -69,15 +72,15 @@ def splines(samples: int, step: float, cutoff: float) -> Splines:
     knots = spacing * (np.arange(count + 4) - 3)
     at = np.minimum(step * np.arange(samples), knots[count] * (1 - 1e-12))
     values = interpolate.BSpline.design_matrix(at, knots, 3).toarray()
-    return Splines(values / np.sqrt(VARIANCE), knots[:count])
+    return Splines(values / np.sqrt(VARIANCE), knots[:count], 4 * spacing + MEMORY)
 
 
-@threadpool_limits.wrap(limits=1, user_api="blas")  # as in `search`
-def refine(
-    found: Fit, noise: EmgNoise, robust: Robust | None = None, report: Callable[[Progress], None] = lambda _: None
-) -> Fit:
+@threadpool_limits.wrap(
+    limits=1, user_api="blas"
+)  # of the whole process: idle threads of BLAS would keep JAX's waiting
+def refine(found: Fit, noise: EmgNoise, report: Callable[[Progress], None] = lambda _: None) -> Fit:
     """A fit, from where another one has arrived that took EMG for exact. Its problem is about corrected EMG, and its
-    rows are weighed by their covariance."""
+    rows are weighed by their covariance; its loss is that of the EMG as it was recorded."""
     problem = found.problem
     if noise.relative == 0:
         return found
@@ -85,23 +88,37 @@ def refine(
         raise MyogradError(
             "errors of EMG are told from those of motion below a frequency: give the recordings a low_pass, or no noise of EMG"
         )
+    if found.weights is not None:
+        raise MyogradError(
+            "a robust loss and noise of EMG exclude each other: errors are eliminated from all samples alike"
+        )
+    rate = min(1 / scheme.step for scheme in problem.schemes)
+    if noise.cutoff >= rate / 2:
+        raise MyogradError(f"EMG of {rate:.4g} samples a second has no envelopes up to {noise.cutoff:g} Hz")
     basis = [
         splines(len(data.emg), scheme.step, noise.cutoff)
         for data, scheme in zip(problem.data, problem.schemes, strict=True)
     ]
     errors = [np.zeros((it.values.shape[1], data.emg.shape[1])) for it, data in zip(basis, problem.data, strict=True)]
-    now, history, why = found, list(found.history), "the errors of EMG and the parameters do not settle together"
-    present = problem
-    for _ in range(ROUNDS):
+    now, present, history, settled = found, problem, list(found.history), False
+    for count in range(ROUNDS):
         before = now.z
         present, errors = _adjusted(problem, present, now, basis, errors, noise.relative)
-        now = fit(present, before, ITERATIONS, found.prior, robust, report)
+        now = fit(present, before, ITERATIONS, found.prior, report=report)
         history += now.history[1:]
         moved = np.max(np.abs(now.z - before) / problem.parameters.scales())
-        if moved < SETTLED:
-            why = "converged"
+        settled = count > 0 and now.converged and moved < SETTLED
+        if settled:
             break
-    return replace(now, converged=why == "converged", why=why, iterations=len(history) - 1, history=history)
+    unsettled = "the errors of EMG and the parameters do not settle together" if now.converged else now.why
+    return replace(
+        now,
+        loss=loss_of(problem, problem.residual(now.z, now.fibers)[0]),
+        converged=settled,
+        why="converged" if settled else unsettled,
+        iterations=len(history) - 1,
+        history=history,
+    )
 
 
 def _adjusted(
@@ -126,7 +143,7 @@ def _adjusted(
         x = -(relative**2) * R.T @ linalg.cho_solve((factor, True), left)
         corrected.append(x.reshape(of.emg.shape[1], -1).T)
         adjusted.append(Adjusted(R @ x, factor / scale))
-        data.append(of._replace(emg=jnp.clip(of.emg * (1 + it.values @ corrected[-1]), 0.0, 1.0)))
+        data.append(of._replace(emg=jnp.maximum(of.emg * (1 + it.values @ corrected[-1]), 0.0)))
     return replace(measured, data=tuple(data), adjusted=tuple(adjusted)), corrected
 
 
@@ -135,19 +152,21 @@ def _slopes(measured: Problem, plain: Problem, of: int, now: Fit, basis: Splines
     unknowns = plain.parameters.unknowns(jnp.asarray(now.z))
     data, scheme = plain._from(now.fibers)[of], plain.schemes[of]
     n = basis.values.shape[1]
-    apart = int(np.ceil(MEMORY / (basis.starts[1] - basis.starts[0])))
+    apart = int(np.ceil(basis.lasting / (basis.starts[1] - basis.starts[0])))
     together = np.array([basis.values[:, k::apart].sum(axis=1) for k in range(min(apart, n))])
     changes = together[:, :, None] * np.asarray(measured.data[of].emg)
     by_error, by_force = map(np.asarray, by_envelope(plain.driven, scheme, data, unknowns, jnp.asarray(changes)))
     time = np.asarray(data.rows) * scheme.step * scheme.stride
-    count, k, m = by_force.shape
-    R = np.zeros((count, k, m, n))
-    for j, start in enumerate(basis.starts):
-        own = slice(*np.searchsorted(time, [start - 1e-9, start + MEMORY - 1e-9]))
-        R[own, :, :, j] = by_force[own] * by_error[j % apart, own][:, None, :]
+    own = [slice(*np.searchsorted(time, [start - 1e-9, start + basis.lasting - 1e-9])) for start in basis.starts]
     low_pass = plain.low_passes[of]
     assert low_pass is not None
-    return low_pass(R).reshape(-1, m * n)
+    compared = []
+    for m in range(by_force.shape[2]):  # one at a time: before they are thinned, rows take much memory
+        R = np.zeros((*by_force.shape[:2], n))
+        for j, rows in enumerate(own):
+            R[rows, :, j] = by_force[rows, :, m] * by_error[j % apart, rows, m][:, None]
+        compared.append(low_pass(R).reshape(-1, n))
+    return np.concatenate(compared, axis=1)
 
 
 def motion_noise(parts: list[tuple[np.ndarray, np.ndarray]], relative: float) -> float:
@@ -160,5 +179,5 @@ def motion_noise(parts: list[tuple[np.ndarray, np.ndarray]], relative: float) ->
         variance = np.exp(2 * log) + of_emg
         return float(np.sum(np.log(variance) + squares / variance))
 
-    size = np.log(np.sqrt(np.mean(squares)))
-    return float(np.exp(optimize.fminbound(unlikely, size - 7, size + 1)))
+    most = np.log(np.sqrt(np.mean(squares))) + 1
+    return float(np.exp(optimize.fminbound(unlikely, most - LOWEST, most)))  # type: ignore[arg-type]

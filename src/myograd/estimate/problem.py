@@ -25,6 +25,7 @@ from .residual import FIBERS, Data, Scheme, data_of, linearized, residual
 
 STRIDE = 2  # samples per solved fibre, in a search
 FEWEST = 10  # rows of a recording, after a low-pass
+MORE = 1.5  # rows than numbers, if noise is to be told from them
 SKIP = 0.2  # s at the start of a recording without rows: what was before is not known
 
 
@@ -146,7 +147,9 @@ class Problem:
         for numbers in (p.low, p.high, p.maps, p.stated_bodies, p.stated_muscle, p.stated_common):
             digest.update(numbers.tobytes())
         for data, scheme, low_pass in zip(self.data, self.schemes, self.low_passes, strict=True):
-            digest.update(repr((scheme, low_pass)).encode())
+            digest.update(repr(scheme).encode())
+            if low_pass is not None:
+                digest.update(low_pass.kernel.tobytes() + bytes([low_pass.keep]))
             for numbers in data:
                 digest.update(np.asarray(numbers).tobytes())
         return digest.hexdigest()
@@ -205,8 +208,9 @@ def identification(
     `deep`: muscles without EMG, whose forces are unknowns (M1); none: all muscles have EMG (M2). `bodies`: whose ten inertial
     parameters are asked for. `muscles`: whose numbers are asked for; by default all that can be. `of_muscle`: which numbers; by
     default all five, without the tendon slack length where fibres are `recorded`. `fibers`: one of `residual.FIBERS`; by default
-    `recorded` where they are, else `solved`. `every`: one row of the residual per so many samples. `skip` [s]: without rows at
-    the start of each recording. `known`: the recordings' mechanics, if they have been worked out for the same bodies.
+    `recorded` where they are, else `solved`. `every`: one row of the residual per so many samples (noisy recordings
+    have as many as their low-pass needs). `skip` [s]: without rows at the start of each recording. `known`: the
+    recordings' mechanics, if they have been worked out for the same bodies.
     """
     if not recordings:
         raise MyogradError("an identification needs a recording")
@@ -259,7 +263,7 @@ def identification(
         if bodies
         else BaseParameters((), np.zeros((0, 0)), np.zeros(0))
     )
-    return Problem(
+    problem = Problem(
         model,
         tuple(recordings),
         worked_out,
@@ -269,15 +273,18 @@ def identification(
         forces.only(model, driven),
         tuple(data),
         tuple(schemes),
-        tuple(low_pass_on(recording, one.rows) for recording, one in zip(recordings, data, strict=True)),
+        tuple(low_pass_on(recording, np.asarray(one.rows)) for recording, one in zip(recordings, data, strict=True)),
     )
+    _need_enough_rows(problem)
+    return problem
 
 
 def rows_of(recording: Recording, every: int, skip: float = SKIP) -> np.ndarray:
-    """Samples that have a row in the residual: one in `every`; in fewer, if it is to be low-passed."""
-    if recording.low_pass is not None:
-        every = max(every, rows_apart(recording.low_pass, recording.step))
+    """Samples that have a row in the residual: one in `every`; or as many as a low-pass needs, if the recording is noisy."""
     first = min(int(np.ceil(skip / recording.step - 1e-9)), len(recording) - 1)
+    if recording.low_pass is not None:
+        every = rows_apart(recording.low_pass, recording.step)
+        first += first % 2  # so that every other sample has all rows, if these are even steps apart
     return np.arange(first, len(recording), every)
 
 
@@ -285,14 +292,26 @@ def low_pass_on(recording: Recording, rows: np.ndarray) -> LowPass | None:
     """The filter for a recording's rows, if it is noisy."""
     if recording.low_pass is None:
         return None
-    found = low_pass_of(recording.low_pass, recording.step * int(rows[1] - rows[0]))
+    found = low_pass_of(recording.low_pass, recording.step * rows_apart(recording.low_pass, recording.step))
     if len(found.kept(rows)) < FEWEST:
-        lost = SKIP + 2 * EDGE / recording.low_pass
+        lost = recording.step * int(rows[0]) + 2 * EDGE / recording.low_pass
         raise MyogradError(
             f"recording {recording.name!r}: {recording.time[-1] - recording.time[0]:.3g} s are too short: the low-pass at "
             f"{recording.low_pass:g} Hz and the muscles' start take {lost:.2g} s of it. Record more, or take a higher low_pass"
         )
     return found
+
+
+def _need_enough_rows(problem: Problem) -> None:
+    """Raise where noisy recordings are too short for what is asked of them: they would be fitted to nothing, noise and all."""
+    numbers = len(problem.parameters.names)
+    if any(problem.low_passes) and problem.rows < MORE * numbers:
+        seconds = sum(recording.time[-1] - recording.time[0] for recording in problem.recordings)
+        raise MyogradError(
+            f"{seconds:.3g} s of movement, low-passed, are {problem.rows} independent equations for {numbers} numbers; "
+            f"{MORE:g} times as many are needed. Record more or longer movements, or ask for fewer numbers (without `bodies`, "
+            "or of fewer muscles)"
+        )
 
 
 def with_bodies(it: Mechanics, moments: np.ndarray) -> Mechanics:

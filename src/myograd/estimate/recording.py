@@ -23,6 +23,7 @@ from ..model.model import Model
 UNEVEN = 1e-3  # largest difference of two steps in time, relative
 SHORTEST = 0.5  # s
 WIDER = 3.0  # cut-off of angles, over the one below which motion and forces are compared
+NARROWEST = 2.0  # the least of that
 HIGHEST = 0.45  # of the rate
 
 
@@ -235,8 +236,13 @@ def smooth_motion(
     forces are to be compared, then a quintic spline; the others follow from them by the constraints.
     """
     if low_pass is not None:
-        if not 0 < low_pass < rate / 2:
-            raise MyogradError(f"a low-pass at {low_pass:g} Hz needs motion recorded at more than {2 * low_pass:g} Hz")
+        if not low_pass > 0:
+            raise MyogradError(f"a low-pass is at a frequency above 0 Hz, not at {low_pass:g} Hz")
+        if not NARROWEST * low_pass <= HIGHEST * rate:
+            raise MyogradError(
+                f"a low-pass at {low_pass:g} Hz needs motion recorded at {NARROWEST * low_pass / HIGHEST:.3g} Hz or more, not at "
+                f"{rate:.4g} Hz: angles have to keep more than what is compared"
+            )
         sections = signal.butter(2, min(WIDER * low_pass, HIGHEST * rate), fs=rate, output="sos")
         angles = signal.sosfiltfilt(sections, angles, axis=0, padlen=min(len(angles) - 1, int(rate)))
     curve = interpolate.make_interp_spline(time, angles, k=5, axis=0)

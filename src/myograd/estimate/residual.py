@@ -121,7 +121,7 @@ def _forces(
 def muscle_forces(
     driven: Model, scheme: Scheme, data: Data, muscle: Float[Array, "6 m"], common: Float[Array, "5"]
 ) -> tuple[Float[Array, "R m"], Float[Array, "T m"]]:
-    """The same, from EMG."""
+    """Forces of the driven muscles [N] at the rows, and their fibre lengths [m] at all samples, or one in `scheme.stride`."""
     return _forces(driven, scheme, data, muscle, _activation(scheme, data, muscle[5], common))
 
 
@@ -218,8 +218,9 @@ def by_envelope(
     def force(emg: Array) -> Array:
         return muscle_forces(driven, scheme, data._replace(emg=emg), unknowns.muscle, unknowns.common)[0]
 
-    slopes = lax.map(lambda change: jax.jvp(force, (data.emg,), (change,))[1], changes, batch_size=8)
-    tau = jnp.einsum("tmn,tm->tn", data.arms, force(data.emg))
+    value, slope = jax.linearize(force, data.emg)
+    slopes = lax.map(slope, changes, batch_size=8)
+    tau = jnp.einsum("tmn,tm->tn", data.arms, value)
     by_tau = jax.vmap(jax.jacfwd(_sample, argnums=1), (None, 0, *_GEOMETRY))(unknowns.moments, tau, *_geometry(data))
     return slopes, jnp.einsum("tkn,tmn->tkm", by_tau, data.arms)
 

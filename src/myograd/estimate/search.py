@@ -56,7 +56,7 @@ def search(
 ) -> Fit:
     """`fit`, after a search for the best minimum with about so many of the rows. All fits have the same prior, about `start`.
 
-    `checkpoint`, as of `fit`: written at every hop, too, and gone on from.
+    `checkpoint`, as of `fit`: written at every hop, too, and gone on from. Meanwhile the whole process's BLAS has one thread.
     """
     p = problem.parameters
     z = p.start() if start is None else np.asarray(start, float)
@@ -66,32 +66,33 @@ def search(
     if saved and int(saved["hop"]) < 0:  # the search was done
         return fit(problem, z, report=report, **options)
     rough = problem.rough(rows)
-    common = {"prior": prior, "robust": options.get("robust"), "report": report, "stall": SAME}
-    best = fit(rough, saved.get("z", z), iterations=FULL, **common)
+    common: dict[str, Any] = {"prior": prior, "robust": options.get("robust"), "stall": SAME}
+    best = fit(rough, saved.get("z", z), iterations=FULL, report=report, **common)
     begun = float(saved["losses"][0]) if saved else best.history[0][0]
     lowest, done = _merit_of(best), _explained(problem, best, begun)
     first = int(saved.get("hop", 0))
     random, lengths, in_vain = np.random.default_rng(first), _lengths(p), 0
 
-    def tried(there: np.ndarray) -> Fit | None:
+    def tried(there: np.ndarray) -> tuple[float, np.ndarray]:
         try:
-            return fit(rough, there, iterations=SCREEN, hopeless=HOPELESS * best.loss, **common)
+            one = fit(rough, there, iterations=SCREEN, hopeless=HOPELESS * best.loss, **common)
         except MyogradError:
-            return None  # fibres that cannot balance there
+            return np.inf, there  # fibres that cannot balance there
+        return _merit_of(one), one.z
 
     with ThreadPoolExecutor(AT_ONCE) as threads:
         for hop in range(first, HOPS, AT_ONCE):
             save(checkpoint, problem, best.z, 1e-3, 0, prior, [(begun, best.physical)], hop)
             if done or in_vain >= PATIENCE:
                 break
-            in_vain += AT_ONCE
+            report(Progress(hop, HOPS, best.loss, best.offset))
             away = [_kicked(p, best.z, random)]
             if lengths:
                 away.append(_other_muscle(p, best.z, lengths[hop // AT_ONCE % len(lengths)], random))
-            others = [one for one in threads.map(tried, away) if one is not None]
-            other = min(others, key=_merit_of, default=best)
-            if _merit_of(other) < lowest - SAME:
-                best = fit(rough, other.z, iterations=FULL, **common)
+            in_vain += len(away)
+            value, other = min(threads.map(tried, away), key=lambda one: one[0])
+            if value < lowest - SAME:
+                best = fit(rough, other, iterations=FULL, report=report, **common)
                 lowest, done, in_vain = _merit_of(best), _explained(problem, best, begun), 0
     if checkpoint is not None:
         Path(checkpoint).unlink(missing_ok=True)  # it was of the search

@@ -99,9 +99,9 @@ def uncertainty(fit: Fit) -> Uncertainty:
     if fit.weights is not None:
         r, J = fit.weights * r, fit.weights[:, None] * J
     J = J * scale
-    noise = float(np.sqrt(r @ r / max(len(r) - len(z), 1)))
     prior = fit.prior or Prior(z, default_spread(p))
     _, A = prior.rows(p, z)
+    noise, settled = _noise(r, J, A)
     H = J.T @ J / noise**2 + A.T @ A
     spread = np.zeros_like(H)
     white = noise**2 * (J.T @ J)
@@ -114,6 +114,7 @@ def uncertainty(fit: Fit) -> Uncertainty:
         for i in range(k):
             spread += _correlated(r[own][i::k], J[own][i::k], max(1, int(MEMORY / step)))
         first += k * count
+    spread *= len(r) / (len(r) - settled)
     inverse = np.linalg.inv(H)
     covariance = inverse @ (spread / noise**4 + A.T @ A) @ inverse
     per = np.asarray(jax.jacfwd(p.physical)(jnp.asarray(z))) * scale
@@ -129,6 +130,17 @@ def uncertainty(fit: Fit) -> Uncertainty:
         s / noise,
         Vt,
     )
+
+
+def _noise(r: np.ndarray, J: np.ndarray, A: np.ndarray) -> tuple[float, float]:
+    """The residual's noise, and how many numbers the residual rather than the prior (rows A) has settled: each of them takes a
+    row's noise away."""
+    settled = 0.0
+    for _ in range(5):  # one depends on the other, weakly
+        noise = float(np.sqrt(r @ r / (len(r) - settled)))
+        data = J.T @ J / noise**2
+        settled = min(float(np.trace(np.linalg.solve(data + A.T @ A, data))), len(r) - 1.0)
+    return noise, settled
 
 
 def _correlated(r: np.ndarray, J: np.ndarray, lags: int) -> np.ndarray:
