@@ -67,12 +67,13 @@ def somebody(model: Model, bodies: tuple[str, ...], seed: int) -> Model:
     old = model.muscles
     fiber = about(old.optimal_fiber_length, 0.08)
     longer = np.asarray(fiber - old.optimal_fiber_length) * np.cos(np.asarray(old.pennation_angle))
+    shortest = jnp.minimum(0.006, 0.8 * old.tendon_slack_length)  # m
     muscles = replace(
         old,
         max_isometric_force=about(old.max_isometric_force, 0.2),
         optimal_fiber_length=fiber,
         # Fibres stay in the middle of their range: what they gain the tendon loses, and a little at random.
-        tendon_slack_length=jnp.maximum(about(old.tendon_slack_length, 0.02) - 0.5 * longer, 0.006),
+        tendon_slack_length=jnp.maximum(about(old.tendon_slack_length, 0.02) - 0.5 * longer, shortest),
         pennation_angle=about(old.pennation_angle, 0.1),
         max_contraction_velocity=about(old.max_contraction_velocity, 0.15),
     )
