@@ -19,10 +19,9 @@ from myograd.estimate.mechanics import mechanics
 from myograd.estimate.problem import Problem, identification
 from myograd.estimate.recording import Recording
 from myograd.estimate.search import search, spread_starts
-from myograd.estimate.shipped import shipped_deep, shipped_recording, shipped_truth
+from myograd.estimate.shipped import shipped_bodies, shipped_deep, shipped_recording, shipped_truth
 from myograd.models import model_path
 
-BODIES = ("humerus", "ulna", "radius")
 PAPER_EPOCH, PAPER_RUN = 0.77, 2.5 * 3600  # s
 RUN_TARGET = 180.0  # s, compilation included
 
@@ -87,8 +86,8 @@ def measure_identification(quick: bool = False) -> list[Timed]:
         begun = time.perf_counter()
         model = mg.load_model(model_path("arm"))
         recordings = [shipped_recording(name, model) for name in ("move1", "move2")]
-        known = [mechanics(model, it, BODIES) for it in recordings]
-        problem = identification(model, recordings, shipped_deep(), BODIES, fibers=fibers, known=known)
+        known = [mechanics(model, it, shipped_bodies()) for it in recordings]
+        problem = identification(model, recordings, shipped_deep(), shipped_bodies(), fibers=fibers, known=known)
         p = problem.parameters
         (start,) = spread_starts(p, 0.1, 1, 24, shipped_truth(p))
         search(problem, start)
@@ -102,7 +101,7 @@ def measure_identification(quick: bool = False) -> list[Timed]:
                 "16000": [_longer(it, 4) for it in recordings],
             }
             given = several.get(size, recordings)
-            bodies = () if size == "muscles" else BODIES
+            bodies = () if size == "muscles" else shipped_bodies()
             other = identification(model, given, shipped_deep(), bodies, fibers=fibers)
             rows.append(_measure(other, other.parameters.start(), fibers, 0.0))
     return rows

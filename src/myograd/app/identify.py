@@ -23,7 +23,7 @@ from myograd.estimate.parameters import MUSCLE
 from myograd.estimate.problem import Problem, fitted_model, identification, low_pass_on, rows_of
 from myograd.estimate.recording import Recording, check_recording, read_recording
 from myograd.estimate.search import search
-from myograd.estimate.shipped import shipped_deep, shipped_recording
+from myograd.estimate.shipped import shipped_bodies, shipped_deep, shipped_recording
 from myograd.estimate.uncertainty import Uncertainty, uncertainty
 from myograd.estimate.validate import Validation, validate
 from myograd.files.atomic import write_text
@@ -91,7 +91,7 @@ def shipped_recordings(model: Model) -> tuple[list[Recording], list[Recording], 
     if model.names.model != "arm":
         raise MyogradError(f"the shipped recordings are of the shipped model 'arm', not of {model.names.model!r}")
     fitted = [shipped_recording(name, model, fibers=False) for name in ("move1", "move2")]
-    return fitted, [shipped_recording("move3", model, fibers=False)], shipped_deep(), ("humerus", "ulna", "radius")
+    return fitted, [shipped_recording("move3", model, fibers=False)], shipped_deep(), shipped_bodies()
 
 
 def identify(

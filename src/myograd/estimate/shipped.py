@@ -55,6 +55,11 @@ def shipped_truth(p: Parameters) -> np.ndarray:
     return np.array(values)
 
 
+def shipped_bodies() -> tuple[str, ...]:
+    """Bodies whose inertia is the person's own, and not the shipped arm's."""
+    return tuple(json.loads((FOLDER / "arm_person.json").read_text())["bodies"])
+
+
 def shipped_deep() -> tuple[str, ...]:
     """Muscles of the shipped arm that surface EMG does not reach."""
     return tuple(json.loads((FOLDER / "arm_person.json").read_text())["deep"])

@@ -38,11 +38,10 @@ from myograd.estimate.uncertainty import relative_errors, uncertainty
 from myograd.estimate.validate import validate
 from myograd.files.atomic import write_text
 from myograd.model.model import Model
-from myograd.studies._recordings import somebody
+from myograd.studies._recordings import BODIES, somebody
 
 NOISE = EmgNoise(0.05, 10.0)
 TOLD = {"right": NOISE, "half": EmgNoise(0.025, 10.0), "double": EmgNoise(0.1, 10.0), "slower": EmgNoise(0.05, 6.0)}
-BODIES = ("humerus", "ulna", "radius")
 OPENSIM = Path(
     os.environ.get("MYOGRAD_IDENTIFICATION", Path(__file__).resolve().parents[4] / "shared" / "identification")
 )
@@ -266,7 +265,7 @@ def noisy(case: Case, name: str, random: np.random.Generator, rate: float = 100.
 
 def coverage(case: Case, trials: int, say: Callable[[str], None]) -> dict[str, Any]:
     """How often 95 % intervals hold the truth, over noise and over starts (priors about 10 % wrong); with the EMG's noise told
-    rightly, and wrongly."""
+    rightly, and, in a quarter of the trials, wrongly as well."""
     found: dict[str, list[tuple[np.ndarray, np.ndarray, np.ndarray, bool]]] = {told: [] for told in TOLD}
     for k in range(trials):
         random = np.random.default_rng(1000 + k)
@@ -277,6 +276,8 @@ def coverage(case: Case, trials: int, say: Callable[[str], None]) -> dict[str, A
         (begin,) = spread_starts(p, 0.1, 1, 2000 + k, true)
         plain = fit(problem, begin, prior=Prior(begin, 0.1))
         for told, noise in TOLD.items():
+            if told != "right" and k % 4:
+                continue
             one = refine(plain, noise)
             sure = uncertainty(one)
             low, high = sure.interval(one)
@@ -287,13 +288,14 @@ def coverage(case: Case, trials: int, say: Callable[[str], None]) -> dict[str, A
                 f"noise {k}, told {told}: {100 * inside.mean():.0f} % of intervals hold the truth, "
                 f"median error {100 * np.median(wrong):.1f} %, {one.why}"
             )
-    return {"trials": trials} | {told: _covered(trial) for told, trial in found.items()}
+    return {told: _covered(trial) for told, trial in found.items()}
 
 
 def _covered(trials: list[tuple[np.ndarray, np.ndarray, np.ndarray, bool]]) -> dict[str, Any]:
     """Of all trials: intervals that hold the truth, and errors; also of the numbers that the recordings settled."""
     inside, wrong, settled = (np.array(x) for x in list(zip(*trials, strict=True))[:3])
     return {
+        "trials": len(trials),
         "converged": sum(trial[3] for trial in trials),
         "coverage_percent": float(100 * np.mean(inside)),
         "coverage_percent_by_trial": (100 * np.mean(inside, axis=1)).tolist(),
