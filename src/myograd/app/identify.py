@@ -18,7 +18,7 @@ import myograd
 from myograd.errors import MyogradError
 from myograd.estimate.doubts import check, doubts
 from myograd.estimate.fit import Fit, Progress, Robust, fit
-from myograd.estimate.noise import EmgNoise, refine
+from myograd.estimate.noise import EmgNoise, need_noise, refine
 from myograd.estimate.parameters import MUSCLE
 from myograd.estimate.problem import Problem, fitted_model, identification, low_pass_on, rows_of
 from myograd.estimate.recording import Recording, check_recording, read_recording
@@ -117,6 +117,8 @@ def identify(
     numbers = MUSCLE if gains else None
     problem = identification(model, recordings, deep, bodies, of_muscle=numbers, every=every)
     check(problem)
+    if noise:
+        need_noise(problem, noise)
     for it in unseen:  # before the fit, not after it
         check_recording(model, it)
         low_pass_on(it, rows_of(it, every))
@@ -214,6 +216,12 @@ def sentences(result: Result) -> list[str]:
         f"{result.seconds:.0f} s; residual {result.fit.loss:.3g} rad/s².",
         f"Base inertial parameters: {len(result.problem.base.names)} combinations of {result.problem.parameters.of_bodies}.",
     ]
+    if any(result.problem.low_passes):
+        below = sorted({it.low_pass for it in result.problem.recordings if it.low_pass is not None})
+        said.append(
+            f"Motion and forces are compared below {' and '.join(f'{x:g}' for x in below)} Hz (--low-pass), in "
+            f"{result.problem.rows} equations that are independent; what is left of accelerations is also the motion's noise."
+        )
     if result.noise:
         said.append(
             f"The EMG is taken to have errors of {100 * result.noise.relative:g} % (--emg-noise), as slow as "

@@ -5,19 +5,25 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import replace
 
-import jax.numpy as jnp
 import numpy as np
+from scipy import signal
 
 from ..errors import MyogradError
 from .fit import Fit
 from .problem import Problem
+from .recording import Recording
 
 STILL = np.deg2rad(3.0)  # range of a coordinate below which it does not count as moving [rad]
 SLOW = 0.05  # rad/s
 FLAT = 0.005  # deviation of an envelope
 UNEXPLAINED = 0.5  # part of the needed torque that a fit may leave
-FARTHEST = 1.0  # s that clocks are looked for apart
-BETTER = 0.6  # of the unexplained part: a shift that leaves less than this is told
+FARTHEST = 0.6  # s that clocks are looked for apart ...
+LOOK = 0.04  # ... in steps of this
+NATURAL = 0.1  # s that they may seem to be apart, as the delay of EMG is not known yet
+ROWS = 400  # that clocks are looked at with
+FASTEST = 15.0  # Hz: above it there is no movement
+NOISY = 0.7  # of the accelerations above that: they are noise
+BETTER = 0.6  # of the unexplained squares: a shift that leaves less than this is told
 
 
 def check(problem: Problem) -> None:
@@ -38,7 +44,7 @@ def check(problem: Problem) -> None:
     if len(still) == len(names):
         raise MyogradError(
             "nothing moves in these recordings (no coordinate by 3 degrees): inertia, and how muscles change with length and "
-            "velocity, cannot be told from them. Record movements of all joints"
+            "velocity, cannot be told from them. Record movements of all joints (or are these radians under a header of degrees?)"
         )
     if len(still) >= max(1, len(names) - 1):
         moving = [name for name in names if name not in still]
@@ -52,44 +58,54 @@ def check(problem: Problem) -> None:
             if np.std(values) < FLAT:
                 raise MyogradError(
                     f"recording {recording.name!r}: the EMG of {name!r} is flat (deviation {np.std(values):.2g} of maximum): "
-                    "nothing about this muscle can be learned. Check the electrode, or leave the muscle's parameters out"
+                    "nothing about this muscle can be learned. Check the electrode, or declare the muscle deep"
                 )
+        _check_noise(recording, names, free)
     _check_clocks(problem)
 
 
+def _check_noise(recording: Recording, names: list[str], free: np.ndarray) -> None:
+    """Raise where a recording that is taken for exact has accelerations that no muscle makes."""
+    if recording.low_pass is not None or 0.5 / recording.step <= FASTEST:
+        return
+    sections = signal.butter(2, FASTEST, "highpass", fs=1 / recording.step, output="sos")
+    udot = recording.udot[:, free]
+    fast = np.std(signal.sosfiltfilt(sections, udot, axis=0), axis=0) / np.maximum(np.std(udot, axis=0), 1e-9)
+    if fast.max() > NOISY:
+        raise MyogradError(
+            f"recording {recording.name!r}: the accelerations of {names[int(np.argmax(fast))]} are mostly above {FASTEST:g} Hz, "
+            "faster than muscles move a limb: this motion is noisy, and is taken for exact. Give a low-pass (--low-pass 6)"
+        )
+
+
 def _check_clocks(problem: Problem) -> None:
-    """Envelopes times arms, as a linear model of the needed torque, fit best where clocks agree."""
-    for recording, it, data, low_pass in zip(
-        problem.recordings, problem.mechanics, problem.data, problem.low_passes, strict=True
-    ):
-        rows = np.asarray(data.rows)
-        moments = np.asarray(problem.parameters.moments(jnp.asarray(problem.parameters.start())))
-        N = np.asarray(data.unreached)
-        need = np.einsum("tnk,tn->tk", N, it.need[rows] + it.need_per[rows] @ moments)
-        arms = np.einsum("tnk,tmn->tkm", N, np.asarray(data.arms))
-        emg, last = np.asarray(data.emg), len(recording) - 1
-        farthest = int(min(FARTHEST, 0.2 * last * recording.step) / recording.step)
-        step = max(1, int(0.02 / recording.step))
-        inside = (rows >= farthest) & (rows <= last - farthest)
-        if inside.sum() < 10 * arms.shape[2]:
-            continue
-        left = {}
-        if low_pass is not None and len(low_pass.kept(rows[inside])) * N.shape[2] < 4 * arms.shape[2]:
-            continue  # too few that are independent, for two columns of each muscle
-        smooth = (lambda x: x) if low_pass is None else replace(low_pass, keep=1)
-        y = smooth(need[inside]).ravel()
-        for shift in range(-farthest, farthest + 1, step):
-            X = np.concatenate([arms[inside] * emg[rows[inside] - shift][:, None, :], arms[inside]], axis=2)
-            X = smooth(X).reshape(-1, X.shape[2])
-            left[shift] = np.mean((y - X @ np.linalg.lstsq(X, y, rcond=1e-8)[0]) ** 2) / np.mean(y**2)
-        natural = min(left[s] for s in left if 0 <= s * recording.step <= 0.15)
-        best = min(left, key=left.__getitem__)
-        if left[best] < BETTER * natural and not -0.05 <= best * recording.step <= 0.2:
+    """Raise where the model as it is explains a recording much better with its EMG shifted in time."""
+    rough = problem.rough(ROWS)
+    z = problem.parameters.start()
+    ends = problem.seen.equations * np.cumsum([len(rows) for rows in rough.compared])[:-1]
+    shifts = LOOK * np.arange(-int(FARTHEST / LOOK), int(FARTHEST / LOOK) + 1)
+    left = np.array([[np.mean(r**2) for r in np.split(_shifted(rough, z, by), ends)] for by in shifts])
+    now = np.argmin(np.abs(shifts))
+    for recording, of_it in zip(problem.recordings, left.T, strict=True):
+        if not np.isfinite(of_it).any():
+            continue  # fibres that cannot balance: the fit will tell of which muscle
+        best = float(shifts[np.nanargmin(of_it)])
+        if abs(best) > NATURAL and of_it.min() < BETTER * of_it[now]:
             raise MyogradError(
-                f"recording {recording.name!r}: EMG fits the motion best if it is taken {abs(best) * recording.step:.2f} s "
-                f"{'later' if best > 0 else 'earlier'}; "
-                "muscles act 0 to 0.15 s after their EMG. The clocks of motion and EMG seem to be shifted against each other"
+                f"recording {recording.name!r}: EMG fits the motion best if it is taken {abs(best):.2f} s "
+                f"{'later' if best > 0 else 'earlier'}; muscles act 0 to 0.15 s after their EMG. "
+                "The clocks of motion and EMG seem to be shifted against each other"
             )
+
+
+def _shifted(problem: Problem, z: np.ndarray, by: float) -> np.ndarray:
+    """The residual with EMG taken `by` seconds later."""
+    data = []
+    for one, scheme in zip(problem.data, problem.schemes, strict=True):
+        last = len(one.emg) - 1
+        data.append(one._replace(emg=one.emg[np.clip(np.arange(last + 1) - round(by / scheme.step), 0, last)]))
+    there = replace(problem, data=tuple(data))
+    return there.residual(z, there.guess(z))[0]
 
 
 def doubts(fit: Fit, torque: float) -> list[str]:

@@ -84,17 +84,11 @@ def refine(found: Fit, noise: EmgNoise, report: Callable[[Progress], None] = lam
     problem = found.problem
     if noise.relative == 0:
         return found
-    if None in problem.low_passes:
-        raise MyogradError(
-            "errors of EMG are told from those of motion below a frequency: give the recordings a low_pass, or no noise of EMG"
-        )
+    need_noise(problem, noise)
     if found.weights is not None:
         raise MyogradError(
             "a robust loss and noise of EMG exclude each other: errors are eliminated from all samples alike"
         )
-    rate = min(1 / scheme.step for scheme in problem.schemes)
-    if noise.cutoff >= rate / 2:
-        raise MyogradError(f"EMG of {rate:.4g} samples a second has no envelopes up to {noise.cutoff:g} Hz")
     basis = [
         splines(len(data.emg), scheme.step, noise.cutoff)
         for data, scheme in zip(problem.data, problem.schemes, strict=True)
@@ -119,6 +113,17 @@ def refine(found: Fit, noise: EmgNoise, report: Callable[[Progress], None] = lam
         iterations=len(history) - 1,
         history=history,
     )
+
+
+def need_noise(problem: Problem, noise: EmgNoise) -> None:
+    """Raise where recordings cannot have such noise."""
+    if None in problem.low_passes:
+        raise MyogradError(
+            "errors of EMG are told from those of motion below a frequency: give the recordings a low_pass, or no noise of EMG"
+        )
+    rate = min(1 / scheme.step for scheme in problem.schemes)
+    if noise.cutoff >= rate / 2:
+        raise MyogradError(f"EMG of {rate:.4g} samples a second has no envelopes up to {noise.cutoff:g} Hz")
 
 
 def _adjusted(

@@ -297,7 +297,7 @@ def low_pass_on(recording: Recording, rows: np.ndarray) -> LowPass | None:
         lost = recording.step * int(rows[0]) + 2 * EDGE / recording.low_pass
         raise MyogradError(
             f"recording {recording.name!r}: {recording.time[-1] - recording.time[0]:.3g} s are too short: the low-pass at "
-            f"{recording.low_pass:g} Hz and the muscles' start take {lost:.2g} s of it. Record more, or take a higher low_pass"
+            f"{recording.low_pass:g} Hz and the muscles' start take {lost:.2g} s of it. Record more, or take a higher low-pass"
         )
     return found
 
@@ -309,8 +309,8 @@ def _need_enough_rows(problem: Problem) -> None:
         seconds = sum(recording.time[-1] - recording.time[0] for recording in problem.recordings)
         raise MyogradError(
             f"{seconds:.3g} s of movement, low-passed, are {problem.rows} independent equations for {numbers} numbers; "
-            f"{MORE:g} times as many are needed. Record more or longer movements, or ask for fewer numbers (without `bodies`, "
-            "or of fewer muscles)"
+            f"{MORE:g} times as many are needed. Record more or longer movements, or ask for fewer numbers (no bodies, or "
+            "fewer muscles)"
         )
 
 
