@@ -92,7 +92,7 @@ def _check_clocks(problem: Problem) -> None:
         best = float(shifts[np.nanargmin(of_it)])
         if abs(best) > NATURAL and of_it.min() < BETTER * of_it[now]:
             raise MyogradError(
-                f"recording {recording.name!r}: EMG fits the motion best if it is taken {abs(best):.2f} s "
+                f"recording {recording.name!r}: EMG fits the motion best if it is taken about {abs(best):.1f} s "
                 f"{'later' if best > 0 else 'earlier'}; muscles act 0 to 0.15 s after their EMG. "
                 "The clocks of motion and EMG seem to be shifted against each other"
             )

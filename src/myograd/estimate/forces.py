@@ -41,7 +41,7 @@ BACKWARD = {
 """Backward differentiation formulas by their order: factors of the last samples, times the step."""
 CLOSE = 1e-11  # of the optimal fibre length: Newton's last step
 LONGEST_STEP = 0.1  # of the optimal fibre length, in one iteration
-MOST_STEPS = 30
+MOST_STEPS = 60
 SUBSTEP = 0.2  # of the activation's shortest time constant
 
 
