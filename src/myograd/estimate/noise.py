@@ -33,7 +33,7 @@ from .residual import by_envelope
 MEMORY = 0.6  # s after which a muscle has forgotten a moment of EMG
 SPACING = 0.28  # periods of the envelope's cut-off between knots: the spline's spectrum falls to a half where the filter's does
 VARIANCE = 0.479  # of a cubic spline with coefficients of variance one
-ROUNDS, ITERATIONS = 20, 10
+ROUNDS, ITERATIONS = 20, 40
 LOWEST = 8.0  # e-folds below the residual in which the motion's noise is looked for
 SETTLED = 1e-2  # relative change of every number in a round: intervals under noise are some percent wide, and the delay has kinks
 
