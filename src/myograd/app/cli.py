@@ -385,8 +385,8 @@ def identify(
         exact = shipped or not filtered
         if emg_noise and exact:
             raise MyogradError("--emg-noise is for noisy motion: not with --shipped or --low-pass 0")
-        percent = (0.0 if exact else 5.0) if emg_noise is None else emg_noise
-        noise = EmgNoise(percent / 100, emg_low_pass) if percent else None
+        relative = EmgNoise.relative if emg_noise is None else emg_noise / 100
+        noise = None if exact or relative == 0 else EmgNoise(relative, emg_low_pass)
         if shipped:
             recordings, unseen, hidden, asked = work.shipped_recordings(loaded)
         else:

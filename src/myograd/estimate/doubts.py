@@ -20,7 +20,6 @@ UNEXPLAINED = 0.5  # part of the needed torque that a fit may leave
 FARTHEST = 0.6  # s that clocks are looked for apart ...
 LOOK = 0.04  # ... in steps of this
 NATURAL = 0.1  # s that they may seem to be apart, as the delay of EMG is not known yet
-ROWS = 400  # that clocks are looked at with
 FASTEST = 15.0  # Hz: above it there is no movement
 NOISY = 0.7  # of the accelerations above that: they are noise
 BETTER = 0.6  # of the unexplained squares: a shift that leaves less than this is told
@@ -80,11 +79,9 @@ def _check_noise(recording: Recording, names: list[str], free: np.ndarray) -> No
 
 def _check_clocks(problem: Problem) -> None:
     """Raise where the model as it is explains a recording much better with its EMG shifted in time."""
-    rough = problem.rough(ROWS)
     z = problem.parameters.start()
-    ends = problem.seen.equations * np.cumsum([len(rows) for rows in rough.compared])[:-1]
     shifts = LOOK * np.arange(-int(FARTHEST / LOOK), int(FARTHEST / LOOK) + 1)
-    left = np.array([[np.mean(r**2) for r in np.split(_shifted(rough, z, by), ends)] for by in shifts])
+    left = np.array([[np.mean(r**2) for r in problem.parts(_shifted(problem, z, by))] for by in shifts])
     now = np.argmin(np.abs(shifts))
     for recording, of_it in zip(problem.recordings, left.T, strict=True):
         if not np.isfinite(of_it).any():

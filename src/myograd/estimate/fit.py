@@ -94,6 +94,8 @@ class Fit:
     weights: np.ndarray | None = None
     """of the rows, from a robust loss"""
     prior: Prior | None = None
+    merit: float = np.nan
+    """what Levenberg-Marquardt has minimised (`merit`)"""
 
     @property
     def physical(self) -> np.ndarray:
@@ -205,9 +207,21 @@ def fit(
             break
     z = ordered_poles(p, z)
     r, guess = problem.residual(z, guess)
+    reached = merit(weights * r, prior.penalty(p, z))
     done = why == "converged" or (why.startswith("no step") and offset < 10 * OFFSET)
     return Fit(
-        problem, z, loss_of(problem, r), offset, done, why, count, history, guess, weights if robust else None, prior
+        problem,
+        z,
+        loss_of(problem, r),
+        offset,
+        done,
+        why,
+        count,
+        history,
+        guess,
+        weights if robust else None,
+        prior,
+        reached,
     )
 
 

@@ -75,9 +75,8 @@ def splines(samples: int, step: float, cutoff: float) -> Splines:
     return Splines(values / np.sqrt(VARIANCE), knots[:count], 4 * spacing + MEMORY)
 
 
-@threadpool_limits.wrap(
-    limits=1, user_api="blas"
-)  # of the whole process: idle threads of BLAS would keep JAX's waiting
+# One thread for BLAS, of the whole process: idle threads of BLAS would keep JAX's waiting.
+@threadpool_limits.wrap(limits=1, user_api="blas")
 def refine(found: Fit, noise: EmgNoise, report: Callable[[Progress], None] = lambda _: None) -> Fit:
     """A fit, from where another one has arrived that took EMG for exact. Its problem is about corrected EMG, and its
     rows are weighed by their covariance; its loss is that of the EMG as it was recorded."""
@@ -132,18 +131,15 @@ def _adjusted(
     """The problem about EMG as it is corrected from where a fit is; and the coefficients of its errors [n, m]."""
     z = now.z
     plain = replace(present, adjusted=None)
-    r = plain.residual(z, now.fibers)[0]
-    parts, first = [], 0
-    for i, it in enumerate(basis):
-        R = _slopes(measured, plain, i, now, it)
-        rows = slice(first, first + len(R))
-        first += len(R)
-        parts.append((R, r[rows] - R @ errors[i].T.ravel()))
+    parts = []
+    for i, r in enumerate(plain.parts(plain.residual(z, now.fibers)[0])):
+        R = _slopes(measured, plain, i, now, basis[i])
+        parts.append((R, r - R @ errors[i].T.ravel()))
     spread = motion_noise(parts, relative)
-    scale = np.sqrt(np.mean(np.concatenate([spread**2 + relative**2 * np.sum(R**2, axis=1) for R, _ in parts])))
+    covariances = [relative**2 * R @ R.T + spread**2 * np.eye(len(R)) for R, _ in parts]
+    scale = np.sqrt(np.mean(np.concatenate([np.diag(S) for S in covariances])))
     data, adjusted, corrected = [], [], []
-    for (R, left), it, of in zip(parts, basis, measured.data, strict=True):
-        S = relative**2 * R @ R.T + spread**2 * np.eye(len(R))
+    for S, (R, left), it, of in zip(covariances, parts, basis, measured.data, strict=True):
         factor = np.linalg.cholesky(S)
         x = -(relative**2) * R.T @ linalg.cho_solve((factor, True), left)
         corrected.append(x.reshape(of.emg.shape[1], -1).T)

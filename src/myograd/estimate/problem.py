@@ -68,6 +68,11 @@ class Problem:
             for data, low_pass in zip(self.data, self.low_passes, strict=True)
         ]
 
+    def parts(self, rows: np.ndarray) -> list[np.ndarray]:
+        """Rows of the residual, or of its Jacobian, by recording."""
+        ends = self.seen.equations * np.cumsum([len(samples) for samples in self.compared])
+        return np.split(rows, ends[:-1])
+
     def _weighed(self, of: int, r: np.ndarray, J: np.ndarray | None = None) -> list[np.ndarray]:
         """Rows of one recording as they are compared: residual [R, k], and its slopes [R k, parameters], if asked for."""
         both = [r.reshape(*r.shape, 1)] + ([] if J is None else [J.reshape(*r.shape, -1)])
@@ -161,10 +166,12 @@ class Problem:
         every = max(1, self.rows // (rows * self.seen.equations))
         data, schemes = [], []
         for one, scheme, low_pass in zip(self.data, self.schemes, self.low_passes, strict=True):
-            stride = STRIDE if scheme.fibers == "solved" and every >= STRIDE else 1
-            kept = np.flatnonzero(np.asarray(one.rows) % stride == 0)[:: max(1, every // stride)]
-            if low_pass is not None:  # which needs its rows, and has thinned them already
-                stride = STRIDE if scheme.fibers == "solved" and not np.any(np.asarray(one.rows) % STRIDE) else 1
+            on_stride = np.asarray(one.rows) % STRIDE == 0
+            if low_pass is None:
+                stride = STRIDE if scheme.fibers == "solved" and every >= STRIDE else 1
+                kept = np.flatnonzero(on_stride | (stride == 1))[:: max(1, every // stride)]
+            else:  # which needs its rows, and has thinned them already
+                stride = STRIDE if scheme.fibers == "solved" and on_stride.all() else 1
                 kept = np.arange(len(one.rows))
             few = Data(*(x[kept] for x in one[:count]), *one[count:])
             data.append(few._replace(rows=few.rows // stride))

@@ -19,7 +19,7 @@ from threadpoolctl import threadpool_limits
 
 from ..errors import MyogradError
 from .checkpoint import load, save
-from .fit import Fit, Prior, Progress, default_spread, fit, loss_of, merit
+from .fit import Fit, Prior, Progress, default_spread, fit, loss_of
 from .parameters import Parameters
 from .problem import Problem
 
@@ -44,9 +44,8 @@ def spread_starts(
     return [p.vector(row) for row in drawn]
 
 
-@threadpool_limits.wrap(
-    limits=1, user_api="blas"
-)  # hops run side by side, and idle threads of BLAS would keep them waiting
+# One thread for BLAS: hops run side by side, and idle threads of BLAS would keep them waiting.
+@threadpool_limits.wrap(limits=1, user_api="blas")
 def search(
     problem: Problem,
     start: np.ndarray | None = None,
@@ -69,7 +68,7 @@ def search(
     common: dict[str, Any] = {"prior": prior, "robust": options.get("robust"), "stall": SAME}
     best = fit(rough, saved.get("z", z), iterations=FULL, report=report, **common)
     begun = float(saved["losses"][0]) if saved else best.history[0][0]
-    lowest, done = _merit_of(best), _explained(problem, best, begun)
+    done = _explained(problem, best, begun)
     first = int(saved.get("hop", 0))
     random, lengths, in_vain = np.random.default_rng(first), _lengths(p), 0
 
@@ -78,7 +77,7 @@ def search(
             one = fit(rough, there, iterations=SCREEN, hopeless=HOPELESS * best.loss, **common)
         except MyogradError:
             return np.inf, there  # fibres that cannot balance there
-        return _merit_of(one), one.z
+        return one.merit, one.z
 
     with ThreadPoolExecutor(AT_ONCE) as threads:
         for hop in range(first, HOPS, AT_ONCE):
@@ -91,9 +90,9 @@ def search(
                 away.append(_other_muscle(p, best.z, lengths[hop // AT_ONCE % len(lengths)], random))
             in_vain += len(away)
             value, other = min(threads.map(tried, away), key=lambda one: one[0])
-            if value < lowest - SAME:
+            if value < best.merit - SAME:
                 best = fit(rough, other, iterations=FULL, report=report, **common)
-                lowest, done, in_vain = _merit_of(best), _explained(problem, best, begun), 0
+                done, in_vain = _explained(problem, best, begun), 0
     if checkpoint is not None:
         Path(checkpoint).unlink(missing_ok=True)  # it was of the search
     return fit(problem, best.z, prior=prior, report=report, **options)
@@ -125,9 +124,3 @@ def _explained(problem: Problem, best: Fit, begun: float) -> bool:
     """Whether a rough fit leaves nothing to explain that began with a residual of `begun`."""
     well_computed = problem.residual(best.z, problem.guess(best.z))[0]
     return best.loss < EXPLAINED * begun or loss_of(problem, well_computed) < ROUGH * best.loss
-
-
-def _merit_of(one: Fit) -> float:
-    """What `fit` minimises, at where it arrived."""
-    r, _ = one.problem.residual(one.z, one.fibers)
-    return merit(r if one.weights is None else one.weights * r, one.prior.penalty(one.problem.parameters, one.z))  # type: ignore[union-attr]

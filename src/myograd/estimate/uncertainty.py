@@ -106,14 +106,12 @@ def uncertainty(fit: Fit) -> Uncertainty:
     spread = np.zeros_like(H)
     white = noise**2 * (J.T @ J)
     k = problem.seen.equations
-    first = 0
-    for rows, scheme in zip(problem.compared, problem.schemes, strict=True):
-        count = len(rows)
-        own = slice(first, first + k * count)
-        step = scheme.step * float(np.median(np.diff(rows))) if count > 1 else scheme.step
+    for rows, scheme, own_r, own_J in zip(
+        problem.compared, problem.schemes, problem.parts(r), problem.parts(J), strict=True
+    ):
+        step = scheme.step * float(np.median(np.diff(rows))) if len(rows) > 1 else scheme.step
         for i in range(k):
-            spread += _correlated(r[own][i::k], J[own][i::k], max(1, int(MEMORY / step)))
-        first += k * count
+            spread += _correlated(own_r[i::k], own_J[i::k], max(1, int(MEMORY / step)))
     spread *= len(r) / (len(r) - settled)
     inverse = np.linalg.inv(H)
     covariance = inverse @ (spread / noise**4 + A.T @ A) @ inverse

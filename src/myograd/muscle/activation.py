@@ -12,6 +12,7 @@ the stretches of a long recording can be integrated side by side, and only their
 from __future__ import annotations
 
 import math
+from collections.abc import Callable
 from functools import partial
 from typing import Any
 
@@ -110,11 +111,7 @@ def _integrated(
     steps = excitation.shape[0] - 1
     if beginning is None or steps < 4 * beginning:
         return _one_after_the_other(excitation, step, activation_time, deactivation_time, initial)
-
-    def advance(a: Array, pair: tuple[Array, Array]) -> tuple[Array, Array]:
-        a = _advanced(a, *pair, step, activation_time, deactivation_time)
-        return a, a
-
+    advance = _steps(step, activation_time, deactivation_time)
     count = max(2, min(STRETCHES, steps // (2 * beginning)))
     size = -(-steps // count)
     # [size, stretches, *m]: what each stretch sees at its first step, its second, ...; the last one holds its end
@@ -146,14 +143,21 @@ def _advanced(
     return a + step / 6 * (k1 + 2 * k2 + 2 * k3 + k4)
 
 
-@partial(jax.custom_jvp, nondiff_argnums=(1,))
-def _one_after_the_other(
-    excitation: Array, step: float, activation_time: Any, deactivation_time: Any, initial: Array
-) -> Array:
+def _steps(step: float, activation_time: Any, deactivation_time: Any) -> Callable[[Array, Any], tuple[Array, Array]]:
+    """One such step after the other, for `lax.scan` over pairs of excitations."""
+
     def advance(a: Array, pair: tuple[Array, Array]) -> tuple[Array, Array]:
         a = _advanced(a, *pair, step, activation_time, deactivation_time)
         return a, a
 
+    return advance
+
+
+@partial(jax.custom_jvp, nondiff_argnums=(1,))
+def _one_after_the_other(
+    excitation: Array, step: float, activation_time: Any, deactivation_time: Any, initial: Array
+) -> Array:
+    advance = _steps(step, activation_time, deactivation_time)
     return jnp.concatenate([initial[None], lax.scan(advance, initial, (excitation[:-1], excitation[1:]))[1]])
 
 
