@@ -78,7 +78,7 @@ def measure_here(name: str, seconds: float) -> GradientCost:
     weights = jnp.asarray(random.normal(size=(2, len(model.coordinate_names))))
 
     def last(excitation: jax.Array) -> tuple[jax.Array, jax.Array]:
-        motion = mg.simulate(model, start, mg.Course(knots, excitation), at=[DURATION])
+        motion = mg.simulate(model, start, mg.ControlSignal(knots, excitation), at=[DURATION])
         end = motion.at(-1)
         return jnp.sum(weights * jnp.stack([end.q, end.u])), motion.steps
 

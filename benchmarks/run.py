@@ -114,7 +114,7 @@ def _compare_quantity(
 
     out = [np.asarray(array)[: len(q)] for array in jax.tree.leaves(batch(*many))]
     for array, other in zip(out, jax.tree.leaves(stream(*many)), strict=True):
-        agree(f"{model.names.model}, {quantity}, stream and batch", np.asarray(other)[: len(q)], array, 1e-10)
+        agree(f"{model.name}, {quantity}, stream and batch", np.asarray(other)[: len(q)], array, 1e-10)
     compared = [np.asarray(array) for array in jax.tree.leaves(jax.jit(jax.vmap(as_opensim))(q, u))]
     difference, notes = _check(quantity, compared, model, peer, q)
 
@@ -142,7 +142,7 @@ def _check(
     quantity: str, out: list[np.ndarray], model: mg.Model, peer: OpenSim, q: np.ndarray
 ) -> tuple[float, list[str]]:
     """The difference from OpenSim; raises if the two do not compute the same."""
-    what = f"{model.names.model}, {quantity}"
+    what = f"{model.name}, {quantity}"
     theirs = peer.values(quantity, model.body_names)
     if quantity == "moment arms":
         return _check_arms(what, out[0][: peer.few], theirs, model, peer, q)

@@ -1,11 +1,10 @@
-"""What the muscles' own shortcuts are worth: tables of force curves against paper 000's fits, recordings integrated in parallel.
+"""What the muscles' own shortcuts are worth: exact force curves against paper 000's fits, recordings integrated in parallel.
 
     python benchmarks/shortcuts.py
 
 Paper 000 fits each force curve by 8 to 15 polynomials joined C1, because OpenSim's Bézier curves need an iteration. Myograd
-tabulates them instead (`muscle/table.py`), to 1e-12. Here are both, on their own and within the whole contraction: fits by least
-squares with knots that are moved until the errors of all pieces are alike, each with the lowest degree and the fewest pieces that
-reach 1e-4.
+solves them exactly, in a fixed number of steps (`muscle/curves/bezier.py`). Here are both: fits by least squares with knots
+that are moved until the errors of all pieces are alike, each with the lowest degree and the fewest pieces that reach 1e-4.
 """
 
 from __future__ import annotations
@@ -20,23 +19,34 @@ from numpy.polynomial import Polynomial
 from ours import runner
 from timing import timed
 
-from myograd.model.compile import compile_model
-from myograd.model.description import ModelDescription, Muscle, Path
-from myograd.model.model import Model
-from myograd.model.muscle_properties import MILLARD, MILLARD_CURVES, curve_numbers
-from myograd.muscle import millard
+from myograd.model.description.muscle_properties import MILLARD_CURVES
 from myograd.muscle.activation import integrate_activation
-from myograd.muscle.bezier import BezierCurve
-from myograd.muscle.curves import active_force_length, force_velocity, passive_force_length, tendon_force_length
-from myograd.muscle.table import look_up, tabulate
+from myograd.muscle.curves.bezier import BezierCurve, value_at
+from myograd.muscle.curves.millard import curve_of
+from myograd.muscle.curves.millard import fitted as left_to_the_class
 
 ENOUGH = 1e-4  # error that the fits may have
-MAKERS = (active_force_length, force_velocity, passive_force_length, tendon_force_length)
 
 
-def curves() -> dict[str, BezierCurve]:
-    plain = Muscle(MILLARD, "plain", Path())
-    return {name: make(curve_numbers(plain, name)) for make, name in zip(MAKERS, MILLARD_CURVES, strict=True)}
+class Curve:
+    """One of Millard's curves, with his own numbers, for any number of muscles."""
+
+    def __init__(self, name: str, muscles: int):
+        known = {key: number for key, number in MILLARD_CURVES[name].items() if number is not None}
+        numbers = left_to_the_class(name, known) | known
+        self.each: BezierCurve = curve_of(name, {key: jnp.full(muscles, x) for key, x in numbers.items()})
+        self._one = curve_of(name, {key: jnp.array([x]) for key, x in numbers.items()})
+        self.knots, self.slopes = np.asarray(self._one.knots)[:, 0], np.asarray(self._one.slopes)[:, 0]
+
+    def __call__(self, x: np.ndarray) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+        """Value, slope and curvature."""
+
+        def slope(x: jax.Array) -> jax.Array:
+            return jax.jvp(lambda x: value_at(self._one, x), (x,), (jnp.ones_like(x),))[1]
+
+        at = jnp.asarray(x)
+        bend = jax.jvp(slope, (at,), (jnp.ones_like(at),))[1]
+        return np.asarray(value_at(self._one, at)), np.asarray(slope(at)), np.asarray(bend)
 
 
 class Fit(NamedTuple):
@@ -47,7 +57,7 @@ class Fit(NamedTuple):
     error: float
 
 
-def best_fit(curve: BezierCurve) -> Fit:
+def best_fit(curve: Curve) -> Fit:
     """With the lowest degree, and then the fewest of 8 to 15 pieces, that come as close as ENOUGH."""
     return next(
         fit
@@ -57,7 +67,7 @@ def best_fit(curve: BezierCurve) -> Fit:
     )
 
 
-def least_squares_fit(curve: BezierCurve, pieces: int, degree: int, rounds: int = 60) -> Fit:
+def least_squares_fit(curve: Curve, pieces: int, degree: int, rounds: int = 60) -> Fit:
     """Least squares over values and slopes at the knots, which neighbours share, and over what the degree leaves free. Value and
     slope at both ends are the curve's. Knots move until the largest errors of all pieces are alike."""
     low, high = curve.knots[[0, -1]]
@@ -76,7 +86,7 @@ def least_squares_fit(curve: BezierCurve, pieces: int, degree: int, rounds: int 
     return best
 
 
-def _solve(curve: BezierCurve, knots: np.ndarray, degree: int) -> tuple[np.ndarray, np.ndarray]:
+def _solve(curve: Curve, knots: np.ndarray, degree: int) -> tuple[np.ndarray, np.ndarray]:
     """Rows, and the largest error on each piece, for given knots."""
     pieces, samples = len(knots) - 1, 30
     s = 0.5 - 0.5 * np.cos(np.pi * (np.arange(samples) + 0.5) / samples)
@@ -136,79 +146,21 @@ def nanoseconds(function: Callable[[Any], Any], x: Any, per: int, steps: int = 2
     return 1e3 * timed(runner(program, x), steps * per, 0.0, least=25).best
 
 
-def compare_curves(fits: dict[str, Fit], muscles: int = 80) -> None:
+def compare_curves(muscles: int = 80) -> None:
     random = np.random.default_rng(0)
     ranges = ((0.5, 1.7), (-0.9, 0.9), (1.0, 1.6), (1.0, 1.05))
-    print(f"one curve, ns per muscle ({muscles} muscles)   table   fit   pieces  degree  largest error: value   slope")
-    for (name, curve), (low, high) in zip(curves().items(), ranges, strict=True):
-        table, polynomial = tabulate([curve]), fitted(fits[name])
+    print(f"one curve, ns per muscle ({muscles} muscles)   exact   fit   pieces  degree  largest error: value   slope")
+    for name, (low, high) in zip(MILLARD_CURVES, ranges, strict=True):
+        curve = Curve(name, muscles)
+        fit = best_fit(curve)
+        polynomial = fitted(fit)
         grid = np.linspace(low - 0.3, high + 0.3, 20001)
         value, slope = jax.vmap(jax.value_and_grad(lambda x, f=polynomial: f(x[None])[0]))(jnp.asarray(grid))
         off = [float(np.abs(np.asarray(a) - b).max()) for a, b in zip((value, slope), curve(grid), strict=False)]
         x = jnp.asarray(random.uniform(low, high, muscles))
-        times = [nanoseconds(f, x, muscles) for f in (lambda x, t=table: look_up(t, x), polynomial)]
-        pieces, degree = len(fits[name].knots) - 1, fits[name].rows.shape[1] - 2
+        times = [nanoseconds(f, x, muscles) for f in (lambda x, c=curve.each: value_at(c, x), polynomial)]
+        pieces, degree = len(fit.knots) - 1, fit.rows.shape[1] - 2
         print(f"  {name:<40} {times[0]:6.1f} {times[1]:6.1f} {pieces:7d} {degree:7d} {off[0]:21.1e} {off[1]:8.1e}")
-
-
-def compare_contraction(fits: dict[str, Fit], muscles: int = 80) -> None:
-    """Dynamics and equilibrium of damped Millard muscles, with either form of curves. Where the line of a damped fibre crosses
-    the force-velocity curve is found on the Bézier curve itself, either way."""
-    description = ModelDescription(muscles=[Muscle(MILLARD, f"m{i}", Path()) for i in range(muscles)])
-    model = compile_model(description)
-    shape = millard.shape(model.muscle_kinds, list(range(muscles)))
-    random = np.random.default_rng(1)
-    size = (64, muscles)
-    state = tuple(
-        jnp.asarray(x)
-        for x in (random.uniform(0.29, 0.33, size), random.uniform(0.1, 1.0, size), random.uniform(0.08, 0.12, size))
-    )
-    polynomials = {
-        id(shape.active): fitted(fits["ActiveForceLengthCurve"]),
-        id(shape.passive): fitted(fits["FiberForceLengthCurve"]),
-        id(shape.tendon): fitted(fits["TendonForceLengthCurve"]),
-        id(shape.velocity): fitted(fits["ForceVelocityCurve"]),
-    }
-
-    def moving(length: jax.Array, activation: jax.Array, fiber: jax.Array) -> Any:
-        found = millard.dynamics(model.muscles, shape, length, jnp.zeros_like(length), activation, fiber)
-        return length, activation, fiber + 1e-4 * found.fiber_velocity + 1e-9 * found.tendon_force
-
-    def resting(length: jax.Array, activation: jax.Array, fiber: jax.Array) -> Any:
-        found = millard.equilibrium(model.muscles, shape, length, jnp.zeros_like(length), activation)
-        return length, activation, found
-
-    exact = millard.look_up
-    print(
-        "contraction of damped Millard muscles, ns per muscle   tables   fits   largest difference of tendon force / strength"
-    )
-    for name, compute in (("dynamics", moving), ("equilibrium", resting)):
-        times, forces = [], []
-        for look in (exact, lambda table, x: polynomials[id(table)](x)):
-            millard.look_up = look  # for the length of this measurement
-            try:
-                # Anew each time: what is compiled for one look-up is not for the other.
-                times.append(
-                    nanoseconds(lambda x, f=compute: jax.vmap(lambda *row: f(*row))(*x), state, 64 * muscles, 20)
-                )
-                forces.append(_tendon_force(model, shape, state, at_rest=name == "equilibrium"))
-            finally:
-                millard.look_up = exact
-        gap = np.abs(forces[0] - forces[1]).max()
-        print(f"  {name:<50} {times[0]:8.0f} {times[1]:6.0f} {gap:12.1e}")
-
-
-def _tendon_force(model: Model, shape: millard.MillardShape, state: tuple[jax.Array, ...], at_rest: bool) -> np.ndarray:
-    """Over the strength, [64, muscles]."""
-
-    def one(length: jax.Array, activation: jax.Array, fiber: jax.Array) -> jax.Array:
-        still = jnp.zeros_like(length)
-        if at_rest:
-            fiber = millard.equilibrium(model.muscles, shape, length, still, activation)
-        found = millard.dynamics(model.muscles, shape, length, still, activation, fiber)
-        return found.tendon_force / model.muscles.max_isometric_force
-
-    return np.asarray(jax.jit(jax.vmap(one))(*state))
 
 
 def compare_activation(samples: int = 60_000, rate: float = 1000.0) -> None:
@@ -239,7 +191,5 @@ def milliseconds(function: Callable[[Any], Any], x: Any) -> float:
 
 
 if __name__ == "__main__":
-    fits = {name: best_fit(curve) for name, curve in curves().items()}
-    compare_curves(fits)
-    compare_contraction(fits)
+    compare_curves()
     compare_activation()

@@ -26,7 +26,7 @@ from myograd import models
 from myograd.app.peer import simulated
 from myograd.simulation.integrators import Method
 from myograd.simulation.rollout import rollout
-from myograd.simulation.system import Simulated
+from myograd.system.reduced import Simulated
 
 SHARED = Path(__file__).resolve().parents[2] / "shared"
 RECORDED = SHARED / "identification" / "subjectA"
@@ -91,7 +91,7 @@ def case(name: str) -> Case:
     k = len(model.control_names)
     time = np.linspace(0, DURATION, 11)
     waves = 0.15 + 0.1 * np.sin(2 * np.pi * time[:, None] + np.arange(k))
-    muscle = np.isin(np.arange(k), model.force_parts.muscle_control)
+    muscle = np.isin(np.arange(k), np.array(model.muscle_classes.control, int))
     return Case(name, path, model, mg.initial_state(model, activation=0.1), time, np.where(muscle, waves, 0.0))
 
 
@@ -129,8 +129,8 @@ def _theirs(case: Case, method: str, fine: np.ndarray) -> tuple[float, float]:
 @eqx.filter_jit
 def _run(case: tuple[mg.Model, mg.State], time: jax.Array, controls: jax.Array, method: Method):
     model, start = case
-    system = Simulated(model, mg.Course(time, controls), None, None, start)
-    done = rollout(system, system.phase(start), jnp.array([0.0, DURATION]), method)
+    system = Simulated(model, mg.ControlSignal(time, controls), None, None, start)
+    done = rollout(system, system.reduced(start), jnp.array([0.0, DURATION]), method)
     return system.state(DURATION, done.end.y).q, done.steps + done.rejected
 
 

@@ -11,12 +11,7 @@ os.environ.setdefault("JAX_ENABLE_X64", "1")  # for tests of single functions; `
 # Compiling is what takes the time of these tests, which need no fast code.
 os.environ.setdefault("XLA_FLAGS", "--xla_backend_optimization_level=0 --xla_cpu_use_fusion_emitters=false")
 
-PACK = Path(__file__).resolve().parents[2] / "shared" / "opensim"
-NO_PACK = f"the oracle pack (models, and what OpenSim 4.6 computed for them) is not at {PACK}"
-
-FILES = sorted(PACK.glob("models/*.osim"))
-VARIANTS = ("_v46", "_DGF")  # the same models printed by OpenSim 4.6, and with their muscles replaced
-MODELS = [path for path in FILES if not path.stem.endswith(VARIANTS)]
+from oracle_pack import FILES, MODELS, NO_PACK, PACK
 
 
 def _params(paths: list[Path]) -> list:

@@ -1,4 +1,5 @@
-"""Imports point one way: a room of the package knows the rooms below it, `errors` and the shipped `models`, no others.
+"""Imports point one way: a room of the package knows the rooms below it, `errors` and the shipped `models`, no others. What only
+type checkers read (`if TYPE_CHECKING`) is not an import.
 
 And `info` and `check` answer without JAX, whose import alone takes a second; whoever loads a model gets float64.
 """
@@ -20,11 +21,15 @@ from myograd import models
 PACKAGE = Path(myograd.__file__).parent
 ROOMS = (
     "geometry",
+    "model.description",  # plain data, below the laws that are made from it
+    "force",
     "model",
     "files",
     "dynamics",
+    "path",
     "muscle",
-    "force",
+    "system",
+    "diagnostics",
     "soft",
     "simulation",
     "estimate",
@@ -33,13 +38,33 @@ ROOMS = (
 )
 OPEN = {"errors", "models"}  # any room may use these
 USERS = {"studies", "app"}  # these may also use the public names, from `myograd` itself
-MAKERS = ("myograd.models._", "myograd.models.build")  # they write the shipped files; no room knows them
+
+
+def room_of(module: str) -> str:
+    """The room of a dotted name; a folder that is a room of its own goes before the one it is in."""
+    inside = module.split(".")[1:]
+    return next(
+        (room for room in (".".join(inside[:2]), ".".join(inside[:1])) if room in ROOMS), inside[0] if inside else ""
+    )
+
+
+def run_time_nodes(tree: ast.AST) -> list[ast.AST]:
+    """All nodes but those under `if TYPE_CHECKING`."""
+    found, waiting = [], [tree]
+    while waiting:
+        node = waiting.pop()
+        found.append(node)
+        if isinstance(node, ast.If) and isinstance(node.test, ast.Name) and node.test.id == "TYPE_CHECKING":
+            waiting += node.orelse
+        else:
+            waiting += ast.iter_child_nodes(node)
+    return found
 
 
 def imported(source: str, module: str) -> set[str]:
     """Dotted names (`myograd.room.file.name`) of what `module` imports from the package."""
     names: set[str] = set()
-    for node in ast.walk(ast.parse(source)):
+    for node in run_time_nodes(ast.parse(source)):
         if isinstance(node, ast.Import):
             names |= {alias.name for alias in node.names}
         elif isinstance(node, ast.ImportFrom):
@@ -51,14 +76,11 @@ def imported(source: str, module: str) -> set[str]:
 
 def forbidden(source: str, module: str) -> list[str]:
     """The imports of `module` that point the wrong way."""
-    room = module.split(".")[1]
-    highest = "files" if module.startswith(MAKERS) else room
-    below = set(ROOMS[: ROOMS.index(highest) + 1]) if highest in ROOMS else set()
+    room = room_of(module)
+    below = set(ROOMS[: ROOMS.index(room) + 1]) if room in ROOMS else set()
 
     def allowed(name: str) -> bool:
-        target = (name.split(".") + [""])[1]
-        if name.startswith(MAKERS):
-            return module.startswith(MAKERS)
+        target = room_of(name)
         return target in below | OPEN or (room in USERS and target not in ROOMS)
 
     return sorted(name for name in imported(source, module) if not allowed(name))
@@ -78,7 +100,7 @@ def test_imports_point_down(path: Path):
 
 def test_every_folder_is_a_room():
     folders = {path.parent.name for path in PACKAGE.glob("*/__init__.py")}
-    assert folders == set(ROOMS) | {"models"}
+    assert folders == {room for room in ROOMS if "." not in room} | {"models"}
 
 
 @pytest.mark.parametrize(
@@ -91,14 +113,18 @@ def test_every_folder_is_a_room():
         ("myograd.soft.rod", "import myograd"),
         ("myograd.soft.rod", "from myograd import load_model"),
         ("myograd.models.init", "from myograd.files import osim_read"),
-        ("myograd.models.init", "from myograd.models import build"),
-        ("myograd.models.build", "from myograd.dynamics import forward"),
-        ("myograd.dynamics.forward", "from myograd.models._making import rod"),
+        ("myograd.model.description.forces", "from ..compile import model"),
+        ("myograd.force.bushing", "from ..model.model import Model"),
         ("myograd.model.build", "def f():\n    from myograd.app.cli import app"),
     ],
 )
 def test_a_wrong_direction_is_found(module: str, source: str):
     assert forbidden(source, module)
+
+
+def test_what_type_checkers_read_is_not_imported():
+    source = "from typing import TYPE_CHECKING\nif TYPE_CHECKING:\n    from ..model.model import Model"
+    assert not forbidden(source, "myograd.force.bushing")
 
 
 @pytest.mark.parametrize("command", ["info", "check"])

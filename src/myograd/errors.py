@@ -23,11 +23,11 @@ class ModelError(MyogradError):
     """A model is inconsistent, or lacks what a computation needs."""
 
 
-class UnreadError(ModelError):
+class UnsupportedError(ModelError):
     """The answer would depend on parts of the model that are not read."""
 
 
-class UnreadWarning(UserWarning):
+class UnsupportedWarning(UserWarning):
     """A model file holds parts that are not used."""
 
 

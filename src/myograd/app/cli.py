@@ -18,13 +18,13 @@ import myograd
 from myograd import models
 from myograd.app import views
 from myograd.errors import MyogradError
-from myograd.files.osim_read import read_osim
-from myograd.files.osim_write import write_osim
+from myograd.files.osim.read import read_osim
+from myograd.files.osim.write import write_osim
 from myograd.model.description import ModelDescription
 from myograd.studies import STUDIES, run_study
 
 if TYPE_CHECKING:
-    from myograd.muscle.jumps import Jump
+    from myograd.diagnostics.discontinuities import Discontinuity
 
 app = typer.Typer(
     help="Differentiable musculoskeletal dynamics: look at OpenSim models, and compute with them. Tables and pictures that a "
@@ -168,18 +168,18 @@ def check(
             out.print(
                 f"Do lengths of muscles jump at some pose? `myograd check {model} --jumps` looks.", soft_wrap=True
             )
-    if strict and any(element.severity in ("motion", "force") for element in description.unread):
+    if strict and any(element.severity in ("motion", "force") for element in description.unsupported):
         raise typer.Exit(1)
 
 
-def _find_jumps(description: ModelDescription) -> list[Jump]:
-    found: list[Jump] = []
+def _find_jumps(description: ModelDescription) -> list[Discontinuity]:
+    found: list[Discontinuity] = []
     with err.status("loading JAX ...") as status:
         model = myograd.compile_model(description)
         names = model.independent_coordinates
         for number, name in enumerate(names, 1):
             status.update(f"looking for jumps along {name}, {number} of {len(names)}; {len(found)} so far ...")
-            found += myograd.length_jumps(model, name)
+            found += myograd.length_discontinuities(model, name)
     return found
 
 
@@ -377,7 +377,7 @@ def identify(
         raise MyogradError(f"{target} exists already; --force replaces it")
     path = find(model)
     from myograd.app import identify as work
-    from myograd.estimate.noise import EmgNoise
+    from myograd.estimate.identification.noise import EmgNoise
 
     with err.status("loading JAX ...") as status:
         loaded = myograd.load_model(path)

@@ -22,11 +22,11 @@ from plotly.subplots import make_subplots
 import myograd
 from myograd import models
 from myograd.app import svg
-from myograd.dynamics.api import points_in_ground
+from myograd.dynamics.bodies import points_in_ground
 from myograd.dynamics.kinematics import pose
-from myograd.errors import UnreadWarning
+from myograd.errors import UnsupportedWarning
 from myograd.files.atomic import write_text
-from myograd.muscle.path import lines
+from myograd.path.segments import segments_at
 
 MODEL = "planar_leg"
 KNEE = "knee_flexion"
@@ -68,7 +68,7 @@ def simulate(report: Callable[[str], None] = print) -> Swing:
     """Let the leg go, and compute all that is shown; `report` hears what is being done."""
     report(f"loading {MODEL} ...")
     with warnings.catch_warnings():
-        warnings.simplefilter("ignore", UnreadWarning)  # the muscles' forces: they are idle here
+        warnings.simplefilter("ignore", UnsupportedWarning)  # the muscles' forces: they are idle here
         model = myograd.load_model(models.model_path(MODEL))
     order = model.coordinate_names
     start, rest, stiffness = (jnp.array([table[name] for name in order]) for table in (START, REST, STIFFNESS))
@@ -150,7 +150,7 @@ def bones(model: myograd.Model, q: Array) -> Array:
 def stretches(model: myograd.Model, q: Array) -> Array:
     """[stretches, 2, 3] both ends of every straight stretch of every muscle, NaN while it is off the path."""
     at = pose(model, q)
-    between = lines(model, at, q)
+    between = segments_at(model, at, q)
     on = jnp.where(between.weight > 0, 1.0, jnp.nan)
     moving = jnp.stack([between.start * on, (between.start + between.along) * on])
     within = model.paths.rigid.T  # [2, r] points of stretches inside one body
@@ -208,7 +208,7 @@ def write_html(swing: Swing, path: Path) -> None:
     period = 1e3 * (swing.time[skip] - swing.time[0])
     play = {"frame": {"duration": period, "redraw": False}, "transition": {"duration": 0}, "fromcurrent": True}
     figure.update_layout(
-        title=f"{swing.model.names.model}: {SECONDS:g} s of free swing",
+        title=f"{swing.model.name}: {SECONDS:g} s of free swing",
         template="plotly_white",
         height=900,
         updatemenus=[

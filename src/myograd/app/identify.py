@@ -16,18 +16,18 @@ from rich.table import Table as View
 
 import myograd
 from myograd.errors import MyogradError
-from myograd.estimate.doubts import check, doubts
-from myograd.estimate.fit import Fit, Progress, Robust, fit
-from myograd.estimate.noise import EmgNoise, need_noise, refine
-from myograd.estimate.parameters import MUSCLE
-from myograd.estimate.problem import Problem, fitted_model, identification, low_pass_on, rows_of
-from myograd.estimate.recording import Recording, check_recording, read_recording
-from myograd.estimate.search import search
-from myograd.estimate.shipped import shipped_bodies, shipped_deep, shipped_recording
-from myograd.estimate.uncertainty import Uncertainty, uncertainty
-from myograd.estimate.validate import Validation, validate
+from myograd.estimate.identification.diagnostics import check, doubts
+from myograd.estimate.identification.fit import Fit, Progress, Robust, fit
+from myograd.estimate.identification.noise import EmgNoise, need_noise, refine
+from myograd.estimate.identification.parameters import MUSCLE
+from myograd.estimate.identification.problem import Problem, fitted_model, identification, low_pass_on, rows_of
+from myograd.estimate.identification.recording import Recording, check_recording, read_recording
+from myograd.estimate.identification.search import search
+from myograd.estimate.identification.shipped import shipped_bodies, shipped_deep, shipped_recording
+from myograd.estimate.identification.uncertainty import Uncertainty, uncertainty
+from myograd.estimate.identification.validate import Validation, validate
 from myograd.files.atomic import write_text
-from myograd.files.table import Table
+from myograd.files.tables.table import Table
 from myograd.model.model import Model
 
 UNITS = {
@@ -88,8 +88,8 @@ def read_recordings(
 
 def shipped_recordings(model: Model) -> tuple[list[Recording], list[Recording], tuple[str, ...], tuple[str, ...]]:
     """What comes with Myograd: two movements, an unseen one, the deep muscles, and the bodies whose inertia differs."""
-    if model.names.model != "arm":
-        raise MyogradError(f"the shipped recordings are of the shipped model 'arm', not of {model.names.model!r}")
+    if model.name != "arm":
+        raise MyogradError(f"the shipped recordings are of the shipped model 'arm', not of {model.name!r}")
     fitted = [shipped_recording(name, model, fibers=False) for name in ("move1", "move2")]
     return fitted, [shipped_recording("move3", model, fibers=False)], shipped_deep(), shipped_bodies()
 
@@ -257,7 +257,7 @@ def write_report(result: Result, path: Path) -> None:
         path,
         "<!doctype html><html><head><meta charset='utf-8'><title>identification</title><style>body{font-family:sans-serif;"
         "max-width:1100px;margin:2em auto}td,th{padding:2px 10px;text-align:left}</style></head><body>"
-        f"<h1>Identification of {result.problem.model.names.model}</h1>{words}{figures}"
+        f"<h1>Identification of {result.problem.model.name}</h1>{words}{figures}"
         f"<table><tr><th>parameter</th><th>before</th><th>found</th><th>95 % interval</th><th></th></tr>"
         f"{lines}</table></body></html>\n",
     )

@@ -85,10 +85,10 @@ def simulated(
     for i in range(actuators.getSize()):
         actuator = actuators.get(i)
         controller.addActuator(actuator)
-        course = package.PiecewiseLinearFunction()
+        signal = package.PiecewiseLinearFunction()
         for t, value in zip(control_time, controls[:, i], strict=True):
-            course.addPoint(float(t), float(value))
-        controller.prescribeControlForActuator(actuator.getName(), course)
+            signal.addPoint(float(t), float(value))
+        controller.prescribeControlForActuator(actuator.getName(), signal)
     model.addController(controller)
     state = model.initSystem()
     for coordinate, value, rate in zip(_all(model.getCoordinateSet()), start.q, start.u, strict=True):

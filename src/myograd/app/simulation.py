@@ -16,7 +16,7 @@ import myograd
 from myograd.app.peer import simulated
 from myograd.errors import MyogradError
 from myograd.files.atomic import write_text
-from myograd.files.tables import read_table, write_table
+from myograd.files.tables.formats import read_table, write_table
 from myograd.simulation.integrators import Method
 from myograd.simulation.run import SimulationStopped
 from myograd.simulation.trajectory import Trajectory
@@ -165,5 +165,5 @@ def _write_plot(model: myograd.Model, trajectory: Trajectory, path: Path) -> Non
         lines(2, model.muscle_names, np.asarray(state.activation))
         lines(3, model.muscle_names, np.asarray(state.fiber_length / model.muscles.optimal_fiber_length))
     figure.update_xaxes(title="time [s]", row=len(titles), col=1)
-    figure.update_layout(title=model.names.model, height=330 * len(titles), template="plotly_white")
+    figure.update_layout(title=model.name, height=330 * len(titles), template="plotly_white")
     write_text(path, figure.to_html(include_plotlyjs=True))

@@ -24,7 +24,7 @@ from rich.text import Text
 
 import myograd
 from myograd.app.peer import OpenSimModel
-from myograd.dynamics.along import pose_along, values_along
+from myograd.diagnostics.along import pose_along, values_along
 from myograd.dynamics.guard import plain_errors
 from myograd.errors import ModelError, nearest
 from myograd.files.atomic import write_text
@@ -99,7 +99,7 @@ def moment_arm_curves(
     grids = np.array([values_along(model, name, points) for name in chosen])
     with plain_errors():
         poses, arms, lengths = map(np.asarray, sweep(jnp.asarray(columns), jnp.asarray(grids)))
-    motions = {c.name: c.motion_type for c in model.source.description.coordinates()}
+    motions = {c.name: c.motion_type for c in model.document.description.coordinates()}
     curves = [Curve(name, motions[name], grids[i], kept, arms[i], lengths[i]) for i, name in enumerate(chosen)]
     if peer:
         for curve, q in zip(curves, poses, strict=True):

@@ -23,11 +23,11 @@ from myograd.model.description import (
     Joint,
     ModelDescription,
     MovingPathPoint,
-    Unread,
+    Unsupported,
 )
 
 if TYPE_CHECKING:
-    from myograd.muscle.jumps import Jump
+    from myograd.diagnostics.discontinuities import Discontinuity
 
 UNITS = {"rotational": "rad", "translational": "m", "coupled": ""}
 
@@ -51,7 +51,7 @@ def base_body(description: ModelDescription, frame: str) -> str:
     return at.name
 
 
-def ordered(unread: Sequence[Unread]) -> list[Unread]:
+def ordered(unread: Sequence[Unsupported]) -> list[Unsupported]:
     """From what matters most to what matters least; within that by class and line."""
     return sorted(unread, key=lambda element: (SEVERITIES.index(element.severity), element.kind, element.line))
 
@@ -101,7 +101,7 @@ def info_data(description: ModelDescription) -> dict:
             for constraint in description.constraints
         ],
         "muscles": _muscle_classes(description),
-        "unread": {s: sum(element.severity == s for element in description.unread) for s in SEVERITIES},
+        "unread": {s: sum(element.severity == s for element in description.unsupported) for s in SEVERITIES},
     }
 
 
@@ -208,7 +208,7 @@ def info_view(description: ModelDescription, muscles: bool = False) -> Renderabl
         for kind, numbers in data["muscles"].items():
             table.add_row(kind, *(str(numbers[column]) for column in columns))
         parts += [Text(), muscles_view(description) if muscles else table]
-    if description.unread:
+    if description.unsupported:
         found = ", ".join(f"{n} {severity}" for severity, n in data["unread"].items() if n)
         parts += [Text(), Text(f"Not used by myograd: {found}. `myograd check --all` lists them.", style="yellow")]
     return Group(*parts)
@@ -294,14 +294,14 @@ def check_data(description: ModelDescription) -> list[dict]:
             "line": element.line,
             "reason": element.reason,
         }
-        for element in ordered(description.unread)
+        for element in ordered(description.unsupported)
     ]
 
 
 def check_view(description: ModelDescription, everything: bool) -> RenderableType:
     """The text of `myograd check`; with `everything`, also of what changes no number."""
-    listed = [x for x in description.unread if everything or x.severity not in NO_NUMBERS]
-    rest = len(description.unread) - len(listed)
+    listed = [x for x in description.unsupported if everything or x.severity not in NO_NUMBERS]
+    rest = len(description.unsupported) - len(listed)
     if not listed:
         also = f" ({rest} others change no number; --all lists them)" if rest else ""
         return Text(
@@ -321,7 +321,7 @@ def check_view(description: ModelDescription, everything: bool) -> RenderableTyp
         table.add_row(str(element.line), element.kind, element.name, why)
     total = Table.grid(padding=(0, 2))
     for severity in SEVERITIES:
-        kinds = Counter(element.kind for element in description.unread if element.severity == severity)
+        kinds = Counter(element.kind for element in description.unsupported if element.severity == severity)
         if kinds:
             total.add_row(severity, ", ".join(f"{n} {kind}" for kind, n in kinds.items()))
     return Group(table, Text(), Text(f"Not used of {description.source}:"), total)
@@ -333,7 +333,7 @@ def may_jump(description: ModelDescription) -> bool:
     return any(path.wraps or any(isinstance(p, ConditionalPathPoint) for p in path.points) for path in paths)
 
 
-def jumps_data(description: ModelDescription, jumps: Sequence[Jump]) -> list[dict]:
+def jumps_data(description: ModelDescription, jumps: Sequence[Discontinuity]) -> list[dict]:
     """Where lengths jump, ready for JSON."""
     motion = {c.name: c.motion_type for c in description.coordinates()}
     return [
@@ -349,7 +349,7 @@ def jumps_data(description: ModelDescription, jumps: Sequence[Jump]) -> list[dic
     ]
 
 
-def jumps_view(description: ModelDescription, jumps: Sequence[Jump]) -> RenderableType:
+def jumps_view(description: ModelDescription, jumps: Sequence[Discontinuity]) -> RenderableType:
     """What `myograd check --jumps` adds."""
     how = "along each coordinate's range, others at their defaults"
     if not jumps:

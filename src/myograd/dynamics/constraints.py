@@ -11,22 +11,23 @@ import jax.numpy as jnp
 import numpy as np
 from jaxtyping import Array, Float
 
+from ..geometry.frames import Motion, Pose, point_acceleration, point_velocity
 from ..geometry.piecewise import evaluate
 from ..geometry.spatial import cross, dot, norm, rotate
 from ..model.model import Model
-from .kinematics import Motion, Pose, coordinate_rates, point_acceleration, point_velocity, speed_to_rate
+from .kinematics import coordinate_rates, speed_to_rate
 
 Vector = Float[Array, " c"]
 
 
 def _coupled(model: Model, q: Vector) -> tuple[Float[Array, " d"], Float[Array, "d c"], Float[Array, " t"]]:
     """Value of each coupler's function, its gradient, and the curvature of its spline terms."""
-    ties, fixed = model.ties, model.constraints
-    value = ties.coupler_slopes @ q + ties.coupler_offsets
-    gradient = ties.coupler_slopes
+    values, fixed = model.constraint_parameters, model.constraints
+    value = values.coupler_slopes @ q + values.coupler_offsets
+    gradient = values.coupler_slopes
     curvature = jnp.zeros(0)
     if len(fixed.coupler_spline):
-        f, slope, curvature = evaluate(ties.coupler_splines, q[fixed.coupler_coordinate])
+        f, slope, curvature = evaluate(values.coupler_splines, q[fixed.coupler_coordinate])
         value = value.at[fixed.coupler_spline].add(f)
         gradient = gradient.at[fixed.coupler_spline, fixed.coupler_coordinate].add(slope)
     return value, gradient, curvature
@@ -39,7 +40,7 @@ def _sides(model: Model, at: Pose, links: np.ndarray, location: Float[Array, "2 
 
 def _weld_axes(model: Model, at: Pose) -> tuple[Float[Array, "3 3 w"], Float[Array, "3 3 w"]]:
     """Axes that must stay at right angles: first frame's x, y, z against second frame's y, z, x; `[component, axis, weld]`."""
-    links, R = model.constraints.welds, model.ties.weld_rotation
+    links, R = model.constraints.welds, model.constraint_parameters.weld_rotation
     first, second = (
         jnp.stack([rotate(at.rotation[:, :, links[:, k]], R[k][:, axis]) for axis in order], axis=1)
         for k, order in ((0, (0, 1, 2)), (1, (1, 2, 0)))
@@ -49,7 +50,7 @@ def _weld_axes(model: Model, at: Pose) -> tuple[Float[Array, "3 3 w"], Float[Arr
 
 def weld_alignment(model: Model, at: Pose) -> Float[Array, " w"]:
     """For each weld, the least cosine between like axes of its two frames: 1 when satisfied, -1 when half a turn off."""
-    links, R = model.constraints.welds, model.ties.weld_rotation
+    links, R = model.constraints.welds, model.constraint_parameters.weld_rotation
     first, second = (
         jnp.stack([rotate(at.rotation[:, :, links[:, k]], R[k][:, axis]) for axis in range(3)], axis=1) for k in (0, 1)
     )
@@ -58,30 +59,30 @@ def weld_alignment(model: Model, at: Pose) -> Float[Array, " w"]:
 
 def constraint_errors(model: Model, at: Pose, q: Vector, time: Float[Array, ""] | float = 0.0) -> Float[Array, " rows"]:
     """How far each constraint is from being satisfied: rad, m, or the coordinate's unit."""
-    fixed, ties = model.constraints, model.ties
+    fixed, values = model.constraints, model.constraint_parameters
     value, _, _ = _coupled(model, q)
     first, second = _weld_axes(model, at)
-    weld_a, weld_b = _sides(model, at, fixed.welds, ties.weld_location)
-    point_a, point_b = _sides(model, at, fixed.points, ties.point_location)
-    end_a, end_b = _sides(model, at, fixed.distances, ties.distance_location)
+    weld_a, weld_b = _sides(model, at, fixed.welds, values.weld_location)
+    point_a, point_b = _sides(model, at, fixed.points, values.point_location)
+    end_a, end_b = _sides(model, at, fixed.distances, values.distance_location)
     apart = end_b - end_a
-    course, _, _ = evaluate(ties.prescribed, jnp.full(len(fixed.prescribed), time))
+    prescribed, _, _ = evaluate(values.prescribed, jnp.full(len(fixed.prescribed), time))
     turns = jnp.stack([dot(first[:, k], second[:, k]) for k in range(3)])
     return jnp.concatenate(
         [
             value - q[fixed.dependent],
             jnp.concatenate([turns, weld_b - weld_a]).T.ravel(),
             (point_b - point_a).T.ravel(),
-            norm(apart) - ties.distance,
+            norm(apart) - values.distance,
             q[fixed.locked] - model.coordinates.default[fixed.locked],
-            q[fixed.prescribed] - course,
+            q[fixed.prescribed] - prescribed,
         ]
     )
 
 
 def jacobian_rows(model: Model, at: Pose, q: Vector) -> Float[Array, "rows c"]:
     """G(q): rates of the constraint errors per unit speeds."""
-    fixed, ties = model.constraints, model.ties
+    fixed, values = model.constraints, model.constraint_parameters
     c = len(model.coordinate_names)
     N = speed_to_rate(model, q)
     _, gradient, _ = _coupled(model, q)
@@ -100,9 +101,9 @@ def jacobian_rows(model: Model, at: Pose, q: Vector) -> Float[Array, "rows c"]:
     first, second = _weld_axes(model, at)
     normal = jnp.stack([cross(first[:, k], second[:, k]) for k in range(3)], axis=1)  # [3, axis, w]
     turn = -jnp.einsum("xkw,xc->kwc", normal, at.screws[:3]) * between(fixed.welds)
-    weld = apart_rates(fixed.welds, _sides(model, at, fixed.welds, ties.weld_location))
-    point = apart_rates(fixed.points, _sides(model, at, fixed.points, ties.point_location))
-    ends = _sides(model, at, fixed.distances, ties.distance_location)
+    weld = apart_rates(fixed.welds, _sides(model, at, fixed.welds, values.weld_location))
+    point = apart_rates(fixed.points, _sides(model, at, fixed.points, values.point_location))
+    ends = _sides(model, at, fixed.distances, values.distance_location)
     along = ends[1] - ends[0]
     distance = dot(along[:, :, None] / norm(along)[:, None], apart_rates(fixed.distances, ends))
     eye = jnp.eye(c)
@@ -122,7 +123,7 @@ def bias_rows(
     model: Model, at: Pose, moving: Motion, q: Vector, u: Vector, time: Float[Array, ""] | float = 0.0
 ) -> Float[Array, " rows"]:
     """What must be added to `G udot` to give the second derivatives of the constraint errors."""
-    fixed, ties = model.constraints, model.ties
+    fixed, values = model.constraints, model.constraint_parameters
     qdot = coordinate_rates(model, q, u)
     spin = jnp.zeros_like(u)  # Ndot u
     if len(model.tree.balls):
@@ -143,13 +144,13 @@ def bias_rows(
 
     first, second = _weld_axes(model, at)
     turns = jnp.stack([_turn_bias(moving, fixed.welds, first[:, k], second[:, k]) for k in range(3)])
-    _, _, weld = apart(fixed.welds, ties.weld_location)
-    _, _, point = apart(fixed.points, ties.point_location)
-    d, d_rate, d_bias = apart(fixed.distances, ties.distance_location)
+    _, _, weld = apart(fixed.welds, values.weld_location)
+    _, _, point = apart(fixed.points, values.point_location)
+    d, d_rate, d_bias = apart(fixed.distances, values.distance_location)
     length = norm(d)
     stretching = dot(d, d_rate) / length
     distance = (dot(d, d_bias) + dot(d_rate, d_rate) - stretching**2) / length
-    _, _, course = evaluate(ties.prescribed, jnp.full(len(fixed.prescribed), time))
+    _, _, prescribed = evaluate(values.prescribed, jnp.full(len(fixed.prescribed), time))
     return jnp.concatenate(
         [
             couplers,
@@ -157,7 +158,7 @@ def bias_rows(
             point.T.ravel(),
             distance,
             spin[fixed.locked],
-            spin[fixed.prescribed] - course,
+            spin[fixed.prescribed] - prescribed,
         ]
     )
 
@@ -177,7 +178,7 @@ def speed_errors(
 ) -> Float[Array, " rows"]:
     """Rates of the constraint errors: `G u`, less the rates of prescribed coordinates."""
     fixed = model.constraints
-    _, slope, _ = evaluate(model.ties.prescribed, jnp.full(len(fixed.prescribed), time))
+    _, slope, _ = evaluate(model.constraint_parameters.prescribed, jnp.full(len(fixed.prescribed), time))
     errors = jacobian_rows(model, at, q) @ u
     return errors.at[len(fixed.row_names) - len(fixed.prescribed) :].add(-slope)
 
@@ -261,7 +262,7 @@ def explicit_coordinates(model: Model, q: Vector, time: Float[Array, ""] | float
 def _explicit_prescribed(model: Model, time: Float[Array, ""] | float) -> list[Float[Array, " explicit"]]:
     """Value, rate and acceleration of those eliminated coordinates that follow a function of time; 0 elsewhere."""
     fixed = model.constraints
-    course = evaluate(model.ties.prescribed, jnp.full(len(fixed.prescribed), time))
+    prescribed = evaluate(model.constraint_parameters.prescribed, jnp.full(len(fixed.prescribed), time))
     rows = np.flatnonzero(fixed.explicit_coupler <= -2)
     which = -2 - fixed.explicit_coupler[rows]
-    return [jnp.zeros(len(fixed.explicit)).at[rows].set(part[which]) for part in course]
+    return [jnp.zeros(len(fixed.explicit)).at[rows].set(part[which]) for part in prescribed]

@@ -13,15 +13,17 @@ import jax.numpy as jnp
 import numpy as np
 from jax.core import Tracer
 
-from ..errors import ModelError, UnreadError, nearest
+from ..errors import ModelError, UnsupportedError, nearest
 from ..model.model import Model
-from .guard import plain_errors
+from .guard import checked, is_quiet
 
 F = TypeVar("F", bound=Callable[..., Any])
 
 # What the arguments of public functions must be, by their names: one number for each of the model's names, or a count.
 SHAPES: dict[str, tuple[str | int, ...]] = {
     **dict.fromkeys(("q", "qdot", "u", "udot", "tau"), ("coordinate_names",)),
+    **dict.fromkeys(("activation", "excitation", "fiber_length", "fiber_velocity"), ("muscle_names",)),
+    "controls": ("control_names",),
     "wrenches": ("body_names", 6),
     "location": (3,),
     "time": (),
@@ -37,7 +39,8 @@ def entry(function: F) -> F:
     signature = inspect.signature(function)
     called = function.__name__.lstrip("_")
     static = tuple(name for name, p in signature.parameters.items() if isinstance(p.default, str | tuple | int))
-    compiled = jax.jit(function, static_argnames=static)
+    compiled = jax.jit(checked(function), static_argnames=static)  # for plain numbers
+    traced = jax.jit(function, static_argnames=static)  # as a part of other programs
 
     @functools.wraps(function)
     def call(*args: Any, **kwargs: Any) -> Any:
@@ -61,10 +64,14 @@ def entry(function: F) -> F:
         for name in SHAPES.keys() & bound.arguments.keys():
             if bound.arguments[name] is not None or signature.parameters[name].default is inspect.Parameter.empty:
                 bound.arguments[name] = checked(name, bound.arguments[name])
-        with plain_errors():
-            result = compiled(*bound.args, **bound.kwargs)
-            traced = any(isinstance(leaf, Tracer) for leaf in jax.tree.leaves(result))
-            return result if traced else jax.block_until_ready(result)
+        if any(isinstance(leaf, Tracer) for leaf in jax.tree.leaves((bound.args, bound.kwargs))):
+            # A program that looks at its failures itself must see those of its parts, which cannot leave a program of their own.
+            return (function if is_quiet() else traced)(*bound.args, **bound.kwargs)
+        result, failed = jax.block_until_ready(compiled(*bound.args, **bound.kwargs))
+        if failed:
+            function(*bound.args, **bound.kwargs)  # step by step: raises what is wrong
+            raise AssertionError(f"{called}: a check failed in compiled code, and not step by step")
+        return result
 
     return call  # type: ignore[return-value]
 
@@ -84,9 +91,7 @@ def _checked(model: Model, function: str, name: str, value: Any, accept: tuple[s
         if names and not isinstance(names[0], range):
             each = f": one row for each of {', '.join(names[0][:4])}{', ...' if len(names[0]) > 4 else ''}"
             many = "; for many poses at once use jax.vmap or batched" if value.shape[1:] == shape else ""
-        raise ModelError(
-            f"{function}: {name} has shape {value.shape}, but {model.names.model!r} needs {shape}{each}{many}"
-        )
+        raise ModelError(f"{function}: {name} has shape {value.shape}, but {model.name!r} needs {shape}{each}{many}")
     if isinstance(value, np.ndarray) and not np.isfinite(value).all():
         rows = ~np.isfinite(value).all(axis=tuple(range(1, value.ndim))) if value.ndim else np.zeros(0, bool)
         bad = [str(names[0][i]) for i in np.flatnonzero(rows) if names[0][i] not in accept]
@@ -99,12 +104,14 @@ def _accepted(model: Model, function: str, accept: Any) -> tuple[str, ...]:
     """Names of parts of the file that the caller does without, each of which must be one that is not read."""
     if isinstance(accept, str):
         raise ModelError(f"{function}: accept is a tuple of names, ({accept!r},), not one string")
-    known = [part.name for part in model.names.unread] + [model.muscle_names[m] for m in model.paths.no_path]
-    known += [muscle for muscle, problem in zip(model.muscle_names, model.muscle_kinds.problem, strict=True) if problem]
+    known = [name for _, _, name in model.names.unsupported] + [model.muscle_names[m] for m in model.paths.no_path]
+    known += [
+        muscle for muscle, problem in zip(model.muscle_names, model.muscle_classes.problem, strict=True) if problem
+    ]
     for name in accept:
         if name not in known:
             raise ModelError(
-                f"{function}: accept names {name!r}, which is not among the parts left unread{nearest(name, known)}"
+                f"{function}: accept names {name!r}, which is not among the parts that are not supported{nearest(name, known)}"
             )
     return tuple(accept)
 
@@ -115,11 +122,11 @@ def need_constraints(model: Model, function: str, accept: tuple[str, ...]) -> No
 
 
 def need(model: Model, function: str, accept: tuple[str, ...], severity: str, what: str) -> None:
-    """Raise unless everything of the file that was left unread with this severity is accepted by name."""
-    missing = [part for part in model.names.unread if part.severity == severity and part.name not in accept]
+    """Raise unless everything of the file that is not supported, with this severity, is accepted by name."""
+    missing = [i for i, (how, _, name) in enumerate(model.names.unsupported) if how == severity and name not in accept]
     if missing:
-        first = missing[0]
-        raise UnreadError(
-            f"{function} of {model.names.model!r} depends on {len(missing)} {what}, first {first.kind} {first.name!r} (line "
+        first = model.document.description.unsupported[missing[0]]
+        raise UnsupportedError(
+            f"{function} of {model.name!r} depends on {len(missing)} {what}, first {first.kind} {first.name!r} (line "
             f"{first.line}): {first.reason}. To do without, pass accept=({first.name!r},)"
         )

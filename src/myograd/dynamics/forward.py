@@ -5,7 +5,7 @@
 with C the rates of all coordinates per rate of the free ones, and k the accelerations of the others while the free
 ones have none.
 Both solve positive definite systems by factors `L D L^T`; a pivot that vanishes means that M, or the set of
-constraints, is singular at this pose, and raises an error that names who is to blame.
+constraints, is singular at this pose, and raises an error that names the bodies or constraints concerned.
 
 Derivatives are those of the equations at the solution, which is linear in them: `d udot = M^-1 (d tau - d(M udot + b))`,
 where `M udot` is worked out by inverse dynamics. So neither M nor its factor is ever differentiated.
@@ -13,9 +13,8 @@ where `M udot` is worked out by inverse dynamics. So neither M nor its factor is
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from functools import partial
-from typing import TypeVar
 
 import jax
 import jax.numpy as jnp
@@ -24,71 +23,79 @@ from jax import lax
 from jaxtyping import Array, Float
 
 from ..errors import ModelError
+from ..force.term import Instant
 from ..geometry.spatial import settled
 from ..model.model import Model
 from .constraints import bias_rows, elimination, explicit_accelerations, jacobian_rows
 from .guard import raise_where
-from .inertia import joint_space_inertia, link_inertia
-from .inverse import mass_times, newton_euler
-from .kinematics import Motion, Pose, accelerations
 from .solve import Factor, factorized, solved, stages
+from .terms import coupled_coordinates, inertial_terms
 
 Vector = Float[Array, " c"]
-Unknowns = TypeVar("Unknowns")
 PIVOT = 1e-11  # smallest pivot, relative to its diagonal entry, that counts as positive
 
 
-class Dynamics:
-    """The terms of the equation of motion at one state."""
+class Equation:
+    """The equation of motion at an instant: the sum of its inertial terms."""
 
-    def __init__(self, model: Model, q: Vector, u: Vector, at: Pose, moving: Motion, time: Array | float):
-        self.model, self.q, self.u, self.time = model, q, u, time
-        self.at, self.moving = at, moving
-        self.inertia = link_inertia(model, at)
+    def __init__(self, model: Model, now: Instant):
+        self.model, self.now = model, now
+        self.terms = inertial_terms(model, now)
 
     def needed(self, udot: Vector) -> Vector:
         """`M udot + b`"""
-        links = accelerations(self.model, self.at, self.moving, udot)
-        return newton_euler(self.model, self.at, self.moving, self.inertia, links)
+        return _sum(term.needed(self.model, self.now, udot) for term in self.terms)
 
     def mass_times(self, udot: Vector) -> Vector:
         """`M udot`"""
-        return mass_times(self.model, self.at, self.inertia, udot)
+        return _sum(term.inertia_times(self.model, self.now, udot) for term in self.terms)
 
     def mass(self, which: np.ndarray) -> Float[Array, "k k"]:
         """M of the coordinates `which`, to be factorised, not to be differentiated."""
-        at, inertia = lax.stop_gradient((self.at, self.inertia))
-        return joint_space_inertia(self.model, at, inertia, which)
+        terms, now = lax.stop_gradient((self.terms, self.now))
+        model = (
+            lax.stop_gradient(self.model) if len(terms) > 1 else self.model
+        )  # rigid links look at its structure only
+        return _sum(term.inertia_block(model, now, which) for term in terms)
 
     def constraint_rows(self) -> tuple[Float[Array, "rows c"], Float[Array, " rows"]]:
-        G = jacobian_rows(self.model, self.at, self.q)
-        return G, bias_rows(self.model, self.at, self.moving, self.q, self.u, self.time)
+        model, now = self.model, self.now
+        G = jacobian_rows(model, now.at, now.q)
+        return G, bias_rows(model, now.at, now.moving, now.q, now.u, now.time)
 
 
-def by_multipliers(terms: Dynamics, force: Vector) -> tuple[Vector, Float[Array, " rows"]]:
+def _sum(parts: Iterable[Array]) -> Array:
+    """Without a zero to begin with, which would not be free."""
+    first, *others = parts
+    return sum(others, first)
+
+
+def by_multipliers(equation: Equation, force: Vector) -> tuple[Vector, Float[Array, " rows"]]:
     """Accelerations and multipliers of all constraints; `force` is all but the bias and the constraints'."""
-    model = terms.model
-    rows, links = len(model.constraints.row_names), model.tree.speed_links
-    order, sizes = _order(links)
-    force = (force - terms.needed(jnp.zeros_like(force)))[order]
-    factor, force = _factor(terms.mass(order), sizes, force, lambda M: _blame_mass(model, M, order))
+    model = equation.model
+    rows = len(model.constraints.row_names)
+    order, sizes = _order(coupled_coordinates(model))
+    force = (force - equation.needed(jnp.zeros_like(force)))[order]
+    factor, force = _factor(equation.mass(order), sizes, force, lambda M: _blame_mass(model, M, order))
 
     def product(x: Vector) -> Vector:
-        return terms.mass_times(jnp.zeros_like(x).at[order].set(x))[order]
+        return equation.mass_times(jnp.zeros_like(x).at[order].set(x))[order]
 
-    G, gamma = terms.constraint_rows() if rows else (jnp.zeros((0, len(order))), jnp.zeros(0))
-    answer, multipliers = _held(model, product, factor, G[:, order], gamma, force, np.arange(rows))
+    G, gamma = equation.constraint_rows() if rows else (jnp.zeros((0, len(order))), jnp.zeros(0))
+    answer, multipliers = _constrained(model, product, factor, G[:, order], gamma, force, np.arange(rows))
     return jnp.zeros_like(answer).at[order].set(answer), multipliers
 
 
-def by_elimination(terms: Dynamics, force: Vector) -> Vector:
+def by_elimination(equation: Equation, force: Vector) -> Vector:
     """Accelerations, with couplers and locked and prescribed coordinates eliminated, other constraints by multipliers."""
-    model, fixed = terms.model, terms.model.constraints
-    order, sizes = _order(_moved_links(model)[fixed.free])
+    model, now = equation.model, equation.now
+    fixed = model.constraints
+    follows = _followers(model)[fixed.free].astype(float)
+    order, sizes = _order(follows @ coupled_coordinates(model) @ follows.T > 0)
     free = fixed.free[order]
     is_coupled = fixed.explicit_coupler >= 0  # locked and prescribed coordinates do not follow the free ones
     coupled, none = fixed.explicit[is_coupled], jnp.zeros_like(force)
-    T = elimination(model, terms.q)[is_coupled][:, order]  # rates of coupled per free coordinate
+    T = elimination(model, now.q)[is_coupled][:, order]  # rates of coupled per free coordinate
 
     def all_of(x: Float[Array, " free"]) -> Vector:
         """`C x`"""
@@ -98,39 +105,39 @@ def by_elimination(terms: Dynamics, force: Vector) -> Vector:
         """`C^T force`"""
         return force[free] + force[coupled] @ T
 
-    k = explicit_accelerations(model, terms.q, terms.u, none, terms.time)
-    reduced = _reduced(terms.mass(np.concatenate([free, coupled])), lax.stop_gradient(T))
-    rest = on_free(force - terms.needed(k))
+    k = explicit_accelerations(model, now.q, now.u, none, now.time)
+    reduced = _reduced(equation.mass(np.concatenate([free, coupled])), lax.stop_gradient(T))
+    rest = on_free(force - equation.needed(k))
     factor, rest = _factor(reduced, sizes, rest, lambda R: _blame_mass(model, R, free))
 
     def product(x: Float[Array, " free"]) -> Float[Array, " free"]:
-        return on_free(terms.mass_times(all_of(x)))
+        return on_free(equation.mass_times(all_of(x)))
 
     G, gamma = jnp.zeros((0, len(free))), jnp.zeros(0)
     if len(fixed.implicit_rows):
-        G, gamma = (part[fixed.implicit_rows] for part in terms.constraint_rows())
+        G, gamma = (part[fixed.implicit_rows] for part in equation.constraint_rows())
         G, gamma = G[:, free] + G[:, coupled] @ T, gamma + G @ k
-    answer, _ = _held(model, product, factor, G, gamma, rest, fixed.implicit_rows)
+    answer, _ = _constrained(model, product, factor, G, gamma, rest, fixed.implicit_rows)
     return all_of(answer) + k
 
 
-def _order(links: np.ndarray) -> tuple[np.ndarray, list[int]]:
-    """Order of elimination of coordinates that move these links (`[c, n]`), and how many go in each stage; what is left
-    then, the trunk, is one chain."""
-    found = stages(links @ links.T > 0)
+def _order(coupled: np.ndarray) -> tuple[np.ndarray, list[int]]:
+    """Order of elimination of unknowns between which there are entries where `coupled` [k, k], and how many go in each stage;
+    what is left then, the trunk, is one chain."""
+    found = stages(coupled)
     sizes = [len(stage) for stage in found]
     while sizes and sizes[-1] == 1:
         sizes.pop()
     return np.concatenate([*found, np.zeros(0, int)]), sizes
 
 
-def _moved_links(model: Model) -> np.ndarray:
-    """[c, n] positive where a coordinate, or one that follows it, moves the link."""
-    fixed, links = model.constraints, model.tree.speed_links.copy()
+def _followers(model: Model) -> np.ndarray:
+    """[c, c] bool: which coordinates move when one does, itself among them."""
+    fixed, follows = model.constraints, np.eye(len(model.coordinate_names), dtype=bool)
     for k, row in zip(fixed.explicit[::-1], fixed.explicit_coupler[::-1], strict=True):  # followers first
         if row >= 0:
-            links += np.outer(fixed.arguments[row], links[k])
-    return links
+            follows |= np.outer(fixed.arguments[row] > 0, follows[k])
+    return follows
 
 
 def _reduced(M: Float[Array, "k k"], T: Float[Array, "coupled free"]) -> Float[Array, "free free"]:
@@ -149,7 +156,7 @@ def _product(A: Float[Array, "i k"], B: Float[Array, "k j"]) -> Float[Array, "i 
     return sum(A[:, k, None] * B[k] for k in range(A.shape[1]))  # type: ignore[return-value]
 
 
-def _held(
+def _constrained(
     model: Model,
     product: Callable[[Array], Array],
     factor: Factor,
@@ -165,16 +172,21 @@ def _held(
     X = jax.vmap(partial(solved, factor), out_axes=1)(fixed_G)  # M^-1 G^T
     yielding, gamma = _factor(fixed_G @ X, [], gamma, lambda A: _blame_constraints(model, A, rows))
 
-    def inverse(right: tuple[Array, Array]) -> tuple[Array, Array]:
-        multipliers = solved(yielding, right[0] @ X - right[1])
-        return solved(factor, right[0]) - X @ multipliers, multipliers
+    def inverse(right: Array) -> Array:
+        on_x, on_rows = right[: len(force)], right[len(force) :]
+        multipliers = solved(yielding, on_x @ X - on_rows)
+        return jnp.concatenate([solved(factor, on_x) - X @ multipliers, multipliers])
 
-    return _solution(lambda y: (product(y[0]) + y[1] @ G, G @ y[0]), (force, -gamma), inverse)
+    def both(y: Array) -> Array:
+        x, multipliers = y[: len(force)], y[len(force) :]
+        return jnp.concatenate([product(x) + multipliers @ G, G @ x])
+
+    # One vector, not two: JAX transposes a linear solve only if all of its right-hand sides depend on what is differentiated.
+    y = _solution(both, jnp.concatenate([force, -gamma]), inverse)
+    return y[: len(force)], y[len(force) :]
 
 
-def _solution(
-    product: Callable[[Unknowns], Unknowns], b: Unknowns, inverse: Callable[[Unknowns], Unknowns]
-) -> Unknowns:
+def _solution(product: Callable[[Array], Array], b: Array, inverse: Callable[[Array], Array]) -> Array:
     """y with `product(y) = b`, product linear and symmetric, by its `inverse`; differentiated by way of the product only."""
     return lax.custom_linear_solve(product, b, lambda _, right: inverse(right), symmetric=True)
 

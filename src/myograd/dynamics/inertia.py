@@ -10,9 +10,9 @@ import jax.numpy as jnp
 import numpy as np
 from jaxtyping import Array, Float
 
+from ..geometry.frames import Pose
 from ..geometry.spatial import cross, dot, rotate, settled
 from ..model.model import Model
-from .kinematics import Pose
 
 _PAIRS = ((0, 0), (1, 1), (2, 2), (0, 1), (0, 2), (1, 2))  # order of the six second moments
 

@@ -5,10 +5,10 @@ from __future__ import annotations
 import jax.numpy as jnp
 from jaxtyping import Array, Float
 
+from ..geometry.frames import Motion, Pose
 from ..geometry.spatial import dot, force_cross
 from ..model.model import Model
 from .inertia import apply_inertia
-from .kinematics import Motion, Pose
 
 
 def newton_euler(

@@ -9,35 +9,15 @@ Each joint axis is a screw S in ground coordinates at the ground origin. With yd
 
 from __future__ import annotations
 
-import equinox as eqx
 import jax
 import jax.numpy as jnp
 import numpy as np
 from jaxtyping import Array, Float
 
+from ..geometry.frames import Motion, Pose
 from ..geometry.piecewise import evaluate
 from ..geometry.spatial import cross, cross_matrix, motion_cross, rotate, settled
 from ..model.model import Model
-
-
-class Pose(eqx.Module):
-    """Where links are, and the screws that move them."""
-
-    rotation: Float[Array, "3 3 n"]
-    """of each link in ground; ground is link 0"""
-    origin: Float[Array, "3 n"]
-    """of each link in ground [m]"""
-    axis_screws: Float[Array, "6 a"]
-    """motion of the outboard links per unit rate of each axis"""
-    screws: Float[Array, "6 c"]
-    """motion of the outboard links per unit speed of each coordinate"""
-
-
-class Motion(eqx.Module):
-    """How links move, for given speeds and no accelerations of the coordinates. Spatial vectors at the ground origin."""
-
-    velocity: Float[Array, "6 n"]
-    bias_acceleration: Float[Array, "6 n"]
 
 
 def speed_to_rate(model: Model, q: Float[Array, " c"]) -> Float[Array, "c c"]:
@@ -173,7 +153,7 @@ def _axis_screws(
     links = len(tree.inboard)
     slot, link = tree.slots // links, tree.slots % links
     parent, child = tree.joint_parent[link], np.where(tree.reversed[link], tree.inboard[link], link)
-    ball = tree.fixed_direction[0, link]  # all three rotations are about axes of the parent frame
+    ball = tree.ball[link]  # all three rotations are about axes of the parent frame
     on_child, between = (slot == 2) & ~ball, (slot == 1) & ~ball
     axes = joints.axes[slot, :, link].T
     in_parent, in_child = (
@@ -280,15 +260,3 @@ def placement(link: np.ndarray, location: Float[Array, "3 p"], links: int) -> Fl
     """Matrix W with `link_frames @ W` = ground positions of points fixed to links."""
     on = one_hot(link, links).T
     return jnp.concatenate([on * location[0], on * location[1], on * location[2], jnp.asarray(on)])
-
-
-def point_velocity(V: Float[Array, "6 p"], position: Float[Array, "3 p"]) -> Float[Array, "3 p"]:
-    """Velocity of points that move with spatial velocity V."""
-    return V[3:] + cross(V[:3], position)
-
-
-def point_acceleration(
-    A: Float[Array, "6 p"], V: Float[Array, "6 p"], position: Float[Array, "3 p"]
-) -> Float[Array, "3 p"]:
-    """Acceleration of body-fixed points from spatial acceleration A and velocity V."""
-    return A[3:] + cross(A[:3], position) + cross(V[:3], point_velocity(V, position))

@@ -5,9 +5,9 @@ from __future__ import annotations
 import jax.numpy as jnp
 from jaxtyping import Array, Float
 
+from ..geometry.frames import Pose
 from ..geometry.spatial import cross
 from ..model.model import Model
-from .kinematics import Pose
 
 
 def on_links(model: Model, at: Pose, wrenches: Float[Array, "bodies 6"] | None) -> Float[Array, "6 n"]:

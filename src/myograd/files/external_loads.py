@@ -14,12 +14,12 @@ from numpy.typing import NDArray
 
 from myograd.errors import FileFormatError, ModelError, nearest
 from myograd.files.atomic import write_text
-from myograd.files.osim_fields import Fields, Source
-from myograd.files.osim_write import document_text
-from myograd.files.osim_write_parts import flag, leaf
-from myograd.files.osim_xml import objects, read_document
-from myograd.files.table import Table
-from myograd.files.tables import read_table
+from myograd.files.osim.fields import Fields, Source
+from myograd.files.osim.write import document_text
+from myograd.files.osim.write_values import flag, leaf
+from myograd.files.osim.xml import objects, read_document
+from myograd.files.tables.formats import read_table
+from myograd.files.tables.table import Table
 from myograd.model.description import Node
 
 UNASSIGNED = ("", "Unassigned")

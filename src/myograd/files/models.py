@@ -5,14 +5,14 @@ from __future__ import annotations
 import warnings
 from os import PathLike
 
-from ..errors import UnreadWarning
-from ..model.compile import compile_model
+from ..errors import UnsupportedWarning
+from ..model.compile.model import compile_model
 from ..model.description import NO_NUMBERS, ModelDescription
 from ..model.export import description_of
 from ..model.model import Model
 from ..models import find
-from .osim_read import read_osim
-from .osim_write import write_osim
+from .osim.read import read_osim
+from .osim.write import write_osim
 
 
 def load_model(path: str | PathLike[str], opensim_coriolis: bool = False) -> Model:
@@ -23,12 +23,12 @@ def load_model(path: str | PathLike[str], opensim_coriolis: bool = False) -> Mod
     see `compile_model`.
     """
     description = read_osim(find(path))
-    _warn_of_unread(description)
+    _warn_of_unsupported(description)
     return compile_model(description, opensim_coriolis)
 
 
-def _warn_of_unread(description: ModelDescription) -> None:
-    matters = [item for item in description.unread if item.severity not in NO_NUMBERS]
+def _warn_of_unsupported(description: ModelDescription) -> None:
+    matters = [item for item in description.unsupported if item.severity not in NO_NUMBERS]
     if not matters:
         return
     kinds: dict[str, int] = {}
@@ -37,11 +37,15 @@ def _warn_of_unread(description: ModelDescription) -> None:
     listed = ", ".join(f"{count} {kind}" for kind, count in kinds.items())
     warnings.warn(
         f"{description.source}: parts of it are not used: {listed}. `myograd check {description.source}` lists them",
-        UnreadWarning,
+        UnsupportedWarning,
         stacklevel=3,
     )
 
 
-def save_model(model: Model, path: str | PathLike[str]) -> None:
-    """Write a model, with its present values, as an OpenSim 4.6 document."""
-    write_osim(description_of(model), path)
+def save_model(model: Model, path: str | PathLike[str], like: Model | None = None) -> None:
+    """Write a model, with its present values, as an OpenSim 4.6 document.
+
+    Names, looks and what else no number depends on are those of the document that the model was read from; or of the one that
+    `like` was read from, for numbers that a compiled function has handed out with another document of the same structure.
+    """
+    write_osim(description_of(model, like.document if like else None), path)

@@ -21,7 +21,7 @@ from numba.core.caching import FunctionCache, IndexDataCacheFile
 from numba.core.ccallback import CFunc
 from numba.extending import intrinsic
 
-from .search.vectors import OPTIONS
+from .wrap.search.vectors import OPTIONS
 
 _VERSION = 3 << 32  # of the interface: major 0, minor 3
 _METADATA = 1  # type of the extension by which XLA asks for it

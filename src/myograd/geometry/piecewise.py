@@ -44,3 +44,19 @@ def evaluate(
         sine, cosine = amplitude * jnp.sin(omega * x + phase), amplitude * jnp.cos(omega * x + phase)
         value, slope, curvature = value + sine, slope + omega * cosine, curvature - omega**2 * sine
     return value, slope, curvature
+
+
+def integral(table: PiecewisePolynomials, start: Float[Array, " n"], end: Float[Array, " n"]) -> Float[Array, " n"]:
+    """Of function i from start[i] to end[i], which is not before it."""
+    edge = jnp.full((1, table.origins.shape[1]), jnp.inf)
+    low = jnp.clip(jnp.concatenate([-edge, table.knots]), start, end) - table.origins
+    high = jnp.clip(jnp.concatenate([table.knots, edge]), start, end) - table.origins
+    powers = (c / (j + 1) * (high ** (j + 1) - low ** (j + 1)) for j, c in enumerate(table.coefficients))
+    total = jnp.sum(sum(powers), axis=0)  # type: ignore[arg-type]
+    if table.sines is not None:
+        amplitude, omega, phase = table.sines
+        still = omega == 0
+        turn = jnp.where(still, 1.0, omega)
+        wave = (jnp.cos(omega * start + phase) - jnp.cos(omega * end + phase)) / turn
+        total = total + amplitude * jnp.where(still, jnp.sin(phase) * (end - start), wave)
+    return total

@@ -1,165 +1,133 @@
 """A compiled model made into a description again, with its present values: how a fitted model is saved.
 
-Values that a document states as plain numbers (masses, points, frames, muscle parameters, ...) are written back. A change
-that has no such number (a spline's coefficients, say) is refused, never dropped.
+Values that a document states as plain numbers (masses, points, frames, surfaces, muscle parameters, ...) are written back. A
+change that has no such number (a spline's coefficients, say) is refused, never dropped.
 """
 
 from __future__ import annotations
 
 import copy
-from collections.abc import Callable
+from collections.abc import Sequence
+from typing import Any
 
 import jax
 import numpy as np
 
 from ..errors import ModelError
-from ..geometry.spatial import angles_xyz
+from ..force.term import Law, put, put_each
+from ..geometry.spatial import angles_xyz, rotation_xyz
 from . import description as d
-from .compile import compile_model
-from .compile_muscles import EVERY
-from .export_forces import force_writers
-from .frames import Frames
-from .model import Model
-from .muscle_properties import LEAVES, set_number
-from .tree import build_tree
+from .compile.forces import applied
+from .compile.frames import Frames
+from .compile.model import compile_model
+from .compile.muscles import COMMON, EVERY, own_numbers
+from .compile.tree import Link, build_tree
+from .description import muscle_properties as properties
+from .model import Document, Model
 
-SAME = 1e-15  # relative: values closer than this to the description's own are left as the file spells them
+CLOSE = 1e-14  # of a rotation's or a position's components, beyond which they have been changed
 
 
-def description_of(model: Model) -> d.ModelDescription:
-    """The model's description with all values that differ from it brought up to date."""
-    result = copy.deepcopy(model.source.description)
-    changed = _changed_leaves(compile_model(result), model)
+def description_of(model: Model, document: Document | None = None) -> d.ModelDescription:
+    """The model's description with all values that differ from it brought up to date. `document`: of another model, if the
+    numbers are to be written into that one's."""
+    document = document or _own_document(model)
+    result = copy.deepcopy(document.description)
+    original = compile_model(result)
+    _check_leaves(original, model)
     links = build_tree(result)
     frames = Frames(result, links)
-    writers: dict[str, Callable[[], None]] = {
-        ".gravity": lambda: setattr(result, "gravity", _vec3(model.gravity)),
-        ".bodies.mass": lambda: _set(result.bodies, "mass", model.bodies.mass),
-        ".bodies.mass_center": lambda: _set(result.bodies, "mass_center", model.bodies.mass_center),
-        ".bodies.inertia": lambda: _set(result.bodies, "inertia", model.bodies.inertia),
-        ".coordinates.default": lambda: _set(result.coordinates(), "default_value", model.coordinates.default),
-        ".coordinates.default_speed": lambda: _set(
-            result.coordinates(), "default_speed", model.coordinates.default_speed
-        ),
-        ".coordinates.range": lambda: _set(result.coordinates(), "range", model.coordinates.range),
-        ".marker_location": lambda: _write_points(result.markers, frames, model.marker_location),
-        ".path.location": lambda: _write_path_points(result, frames, model),
-        ".path.conditional_range": lambda: _write_conditional(result, model),
-        ".joints.parent_rotation": lambda: _write_joint_frames(result, frames, model),
-        ".joints.parent_translation": lambda: _write_joint_frames(result, frames, model),
-        ".joints.child_rotation": lambda: _write_joint_frames(result, frames, model),
-        ".joints.child_translation": lambda: _write_joint_frames(result, frames, model),
-        ".joints.radii": lambda: _set(
-            [x.joint for x in links if x.joint and x.joint.kind == "EllipsoidJoint"], "radii", model.joints.radii
-        ),
-        ".ties.distance": lambda: _set(
-            [x for x in result.constraints if isinstance(x, d.ConstantDistanceConstraint) and x.enforced],
-            "distance",
-            model.ties.distance,
-        ),
-    }
-    writers |= force_writers(result, model)
-    for name in model.muscles.__dataclass_fields__:
-        if name in EVERY:
-            writers[f".muscles.{name}"] = lambda name=name: _set(result.muscles, name, getattr(model.muscles, name))
-        else:
-            writers[f".muscles.{name}"] = lambda name=name: _write_muscle_numbers(result, name, model)
-    stuck = [leaf for leaf in changed if leaf not in writers]
-    if stuck:
-        raise ModelError(
-            f"the model's {', '.join(stuck)} differ from the document it was read from, and changes of these cannot be saved "
-            "yet; change the ModelDescription instead and compile it again"
-        )
-    for leaf in changed:
-        writers[leaf]()
+    put(result, "gravity", model.gravity)
+    for name in ("mass", "mass_center", "inertia"):
+        put_each(result.bodies, name, getattr(model.bodies, name))
+    put_each(result.coordinates(), "default_value", model.coordinates.default)
+    put_each(result.coordinates(), "default_speed", model.coordinates.default_speed)
+    put_each(result.coordinates(), "range", model.coordinates.range)
+    _write_points(result.markers, frames, model.marker_location)
+    _write_joints(links, frames, model)
+    _write_constraints(result, frames, model)
+    _write_paths(result, frames, model)
+    _write_surfaces(result, frames, model)
+    _write_muscles(result.muscles, original, model)
+    model.contact_surfaces.write(result.contacts)
+    for term in model.terms:
+        if not isinstance(term, Law):
+            raise ModelError(f"the model has a {type(term).__name__}, which an .osim document cannot hold")
+        term.write(applied(result, type(term)))
     _confirm(result, model)
     return result
 
 
-def _changed_leaves(original: Model, model: Model) -> list[str]:
-    before = jax.tree_util.tree_leaves_with_path(original)
-    after = jax.tree_util.tree_leaves(model)
-    if len(before) != len(after):
+def _own_document(model: Model) -> Document:
+    """The document that the model carries, if its numbers are from it."""
+    if np.ndim(model.fingerprint):
+        raise ModelError(
+            "this is a stack of models: take one of them, jax.tree.map(lambda x: x[0], models), to save it"
+        )
+    if float(model.fingerprint) != model.document.fingerprint:
+        raise ModelError(
+            f"this model's numbers are not from the document that it carries, {model.name!r}: a compiled function has handed it "
+            "out that was first called with another model of the same structure. Say whose document it is, like=MODEL"
+        )
+    return model.document
+
+
+def _check_leaves(original: Model, model: Model) -> None:
+    """Raise unless the model's arrays are those of the document, by shape, and finite."""
+    before, after = (jax.tree_util.tree_leaves_with_path(it) for it in (original, model))
+    if [path for path, _ in before] != [path for path, _ in after]:
         raise ModelError("the model's arrays do not fit the document it was read from")
-    names = []
-    for (path, old), new in zip(before, after, strict=True):
-        old, new = np.asarray(old), np.asarray(new)
+    for (path, old), (_, new) in zip(before, after, strict=True):
         name = jax.tree_util.keystr(path)
-        if old.shape != new.shape:
+        if np.shape(old) != np.shape(new):
             raise ModelError(
-                f"the model's {name} has shape {new.shape}; the document it was read from needs {old.shape}"
+                f"the model's {name} has shape {np.shape(new)}; the document it was read from needs {np.shape(old)}"
             )
-        if not np.all(np.isfinite(new) | (new == old)):
+        if not np.all(np.isfinite(new) | (np.asarray(new) == np.asarray(old))):
             raise ModelError(f"the model's {name} is not finite; it cannot be saved")
-        if not np.allclose(new, old, rtol=SAME, atol=0.0):
-            names.append(name)
-    return names
 
 
 def _confirm(result: d.ModelDescription, model: Model) -> None:
     """What will be written must compile to the model that was given, or something would be lost."""
     before = jax.tree_util.tree_leaves_with_path(compile_model(result))
     for (path, written), given in zip(before, jax.tree_util.tree_leaves(model), strict=True):
-        if not np.allclose(written, given, rtol=1e-9, atol=1e-12, equal_nan=True):
+        name = jax.tree_util.keystr(path)
+        if name != ".fingerprint" and not np.allclose(written, given, rtol=1e-9, atol=1e-12, equal_nan=True):
             raise ModelError(
-                f"the model's {jax.tree_util.keystr(path)} cannot be saved: other elements depend on the same number"
+                f"the model's {name} differs from the document it was read from, and the change cannot be saved: the document "
+                "has no number for it, or other elements depend on the same one. Change the ModelDescription instead and compile "
+                "it again"
             )
 
 
-def _vec3(values: np.ndarray | jax.Array) -> d.Vec3:
-    x, y, z = (float(v) for v in np.asarray(values))
-    return x, y, z
+# Parts -------------------------------------------------------------------------------------------------------
 
 
-def _set(items: list, attribute: str, values: jax.Array) -> None:
-    """Element i gets column i: a float for a row of numbers, a tuple for a matrix."""
-    array = np.asarray(values)
-    for i, item in enumerate(items):
-        column = array[..., i]
-        setattr(item, attribute, float(column) if column.ndim == 0 else tuple(float(v) for v in column))
-
-
-def _write_points(points: list, frames: Frames, locations: jax.Array) -> None:
+def _write_points(
+    points: Sequence[Any], frames: Frames, locations: Any, attribute: str = "location", frame: str = "frame"
+) -> None:
+    """Positions on links [3, n] as positions in the points' frames."""
     for point, location in zip(points, np.asarray(locations).T, strict=True):
-        _, rotation, origin = frames.on_link(point.frame)
-        point.location = _vec3(rotation.T @ (location - origin))
+        _, rotation, origin = frames.on_link(getattr(point, frame))
+        old = rotation @ np.array(getattr(point, attribute)) + origin
+        if not np.allclose(old, location, rtol=CLOSE, atol=0):
+            put(point, attribute, rotation.T @ (location - origin))
 
 
-def _write_path_points(result: d.ModelDescription, frames: Frames, model: Model) -> None:
-    points = [point for muscle in result.paths() for point in muscle.path.points]
-    fixed = [i for i, point in enumerate(points) if not isinstance(point, d.MovingPathPoint)]
-    _write_points([points[i] for i in fixed], frames, model.path.location[:, np.array(fixed, int)])
-
-
-def _write_conditional(result: d.ModelDescription, model: Model) -> None:
-    points = [point for muscle in result.paths() for point in muscle.path.points]
-    _set([p for p in points if isinstance(p, d.ConditionalPathPoint)], "range", model.path.conditional_range)
-
-
-def _write_muscle_numbers(result: d.ModelDescription, name: str, model: Model) -> None:
-    """Numbers that each class calls by its own name, written where they changed."""
-    before, after = (np.asarray(getattr(m.muscles, name)) for m in (compile_model(result), model))
-    for muscle, old, new in zip(result.muscles, before, after, strict=True):
-        if not np.isclose(new, old, rtol=SAME, atol=0.0):
-            called = LEAVES.get(muscle.kind, {}).get(name)
-            if called is None:
-                raise ModelError(f"muscle {muscle.name!r}: a {muscle.kind} has no {name}; it cannot be saved")
-            set_number(muscle, called, float(new))
-
-
-def _write_joint_frames(result: d.ModelDescription, frames: Frames, model: Model) -> None:
+def _write_joints(links: list[Link], frames: Frames, model: Model) -> None:
     joints = model.joints
+    put_each([x.joint for x in links if x.joint and x.joint.kind == "EllipsoidJoint"], "radii", joints.radii)
     sides = (
         ("parent_frame", np.asarray(joints.parent_rotation), np.asarray(joints.parent_translation)),
         ("child_frame", np.asarray(joints.child_rotation), np.asarray(joints.child_translation)),
     )
-    for k, link in enumerate(build_tree(result)):
+    for k, link in enumerate(links):
         if link.joint is None:
             continue
         for side, rotation, translation in sides:
             path = getattr(link.joint, side)
             _, R, p = frames.on_link(path)
-            if np.allclose(R, rotation[:, :, k], atol=1e-14) and np.allclose(p, translation[:, k], rtol=SAME, atol=0):
+            if np.allclose(R, rotation[:, :, k], atol=CLOSE) and np.allclose(p, translation[:, k], rtol=CLOSE, atol=0):
                 continue
             frame = frames[path]
             if not isinstance(frame, d.OffsetFrame):
@@ -167,5 +135,67 @@ def _write_joint_frames(result: d.ModelDescription, frames: Frames, model: Model
                     f"joint {link.joint.name!r}: {path} is a body's own frame; it cannot be moved on that body"
                 )
             _, R_parent, p_parent = frames.on_link(frame.parent)
-            frame.orientation = _vec3(angles_xyz(R_parent.T @ rotation[:, :, k]))
-            frame.translation = _vec3(R_parent.T @ (translation[:, k] - p_parent))
+            put(frame, "orientation", angles_xyz(R_parent.T @ rotation[:, :, k]))
+            put(frame, "translation", R_parent.T @ (translation[:, k] - p_parent))
+
+
+def _write_constraints(result: d.ModelDescription, frames: Frames, model: Model) -> None:
+    enforced = [item for item in result.constraints if item.enforced]
+    points = [item for item in enforced if isinstance(item, d.PointConstraint)]
+    distances = [item for item in enforced if isinstance(item, d.ConstantDistanceConstraint)]
+    values = model.constraint_parameters
+    put_each(distances, "distance", values.distance)
+    for items, locations in ((points, values.point_location), (distances, values.distance_location)):
+        for side in (0, 1):
+            _write_points(items, frames, locations[side], f"location{side + 1}", f"frame{side + 1}")
+
+
+def _write_paths(result: d.ModelDescription, frames: Frames, model: Model) -> None:
+    points = [point for owner in result.paths() for point in owner.path.points]
+    fixed = [i for i, point in enumerate(points) if not isinstance(point, d.MovingPathPoint)]
+    _write_points([points[i] for i in fixed], frames, model.path.location[:, np.array(fixed, int)])
+    put_each([p for p in points if isinstance(p, d.ConditionalPathPoint)], "range", model.path.conditional_range)
+
+
+def _write_surfaces(result: d.ModelDescription, frames: Frames, model: Model) -> None:
+    """Wrapping surfaces: sizes, and where they are in their frames."""
+    values = jax.tree.map(np.asarray, model.surfaces)
+    for i, (path, surface) in enumerate(result.wrap_objects().items()):
+        _, R, p = frames.on_link(path.rsplit("/", 1)[0])
+        a, b, _ = sizes = values.sizes[:, i]
+        match surface.kind:
+            case "WrapCylinder":
+                put(surface, "radius", a)
+                put(surface, "length", b)
+            case "WrapSphere":
+                put(surface, "radius", a)
+            case "WrapEllipsoid":
+                put(surface, "dimensions", sizes)
+            case _:
+                put(surface, "inner_radius", a)
+                put(surface, "outer_radius", b)
+        if not np.allclose(R @ np.array(surface.translation) + p, values.translation[:, i], rtol=CLOSE, atol=0):
+            put(surface, "translation", R.T @ (values.translation[:, i] - p))
+        if not np.allclose(R @ rotation_xyz(np.array(surface.rotation)), values.rotation[:, :, i], atol=CLOSE):
+            put(surface, "rotation", angles_xyz(R.T @ values.rotation[:, :, i]))
+
+
+def _write_muscles(muscles: list[d.Muscle], original: Model, model: Model) -> None:
+    for name in EVERY:
+        put_each(muscles, name, getattr(model.muscles, name))
+    for name in COMMON:
+        called = [properties.COMMON.get(muscle.kind, {}).get(name) for muscle in muscles]
+        _write_numbers(muscles, name, called, getattr(original.muscles, name), getattr(model.muscles, name))
+    for name, values in model.muscles.numbers.items():
+        called = [name if name in own_numbers(muscle.kind) else None for muscle in muscles]
+        _write_numbers(muscles, name, called, original.muscles.numbers[name], values)
+
+
+def _write_numbers(muscles: list[d.Muscle], name: str, called: Sequence[str | None], before: Any, after: Any) -> None:
+    """Numbers that each class calls by its own name, written where they changed."""
+    for muscle, own, old, new in zip(muscles, called, np.asarray(before), np.asarray(after), strict=True):
+        if new == old:
+            continue
+        if own is None:
+            raise ModelError(f"muscle {muscle.name!r}: a {muscle.kind} has no {name}; it cannot be saved")
+        muscle.numbers[own] = float(new)

@@ -1,18 +1,26 @@
 """The compiled model: a few large arrays (JAX leaves, any of which can be a parameter) and a static structure.
 
-Layout: components first, elements last (see `geometry.spatial`). Links and bodies: see `structure.Tree`.
+Layout: components first, elements last (see `geometry.spatial`). Links and bodies: see `structure.Tree`. Every number is a
+leaf; what is static is compared by value (`structure`), so that models of one template share compiled programs, and can be
+stacked. What the file said travels beside (`Document`), and takes no part in comparisons.
 """
 
 from __future__ import annotations
+
+from dataclasses import dataclass, replace
+from typing import TypeVar
 
 import equinox as eqx
 import jax.numpy as jnp
 from jaxtyping import Array, Float
 
+from ..force.contact_geometry import ContactSurfaces
+from ..force.term import Term
 from ..geometry.piecewise import PiecewisePolynomials
-from .force_values import ForceParts, ForceValues
-from .muscle_kinds import MuscleKinds
-from .structure import Constraints, Names, Paths, Source, Tree, Wraps
+from .description import ModelDescription
+from .structure import Constraints, Muscles, Names, Paths, PathWraps, Tree
+
+AnyTerm = TypeVar("AnyTerm", bound=Term)
 
 
 class Bodies(eqx.Module):
@@ -35,8 +43,9 @@ class Joints(eqx.Module):
     child_rotation: Float[Array, "3 3 n"]
     child_translation: Float[Array, "3 n"]
     axes: Float[Array, "6 3 n"]
-    slopes: Float[Array, "6n c"]
-    offsets: Float[Array, " 6n"]
+    slopes: Float[Array, "slots c"]
+    """slot by slot, links within: 6 n rows"""
+    offsets: Float[Array, " slots"]
     splines: PiecewisePolynomials
     radii: Float[Array, "3 e"]
 
@@ -47,8 +56,8 @@ class Coordinates(eqx.Module):
     range: Float[Array, "2 c"]
 
 
-class Ties(eqx.Module):
-    """Values of the constraints; which coordinates and links they tie is in `structure.Constraints`."""
+class ConstraintParameters(eqx.Module):
+    """Numbers of the constraints; which coordinates and links they tie is in `structure.Constraints`."""
 
     coupler_slopes: Float[Array, "d c"]
     coupler_offsets: Float[Array, " d"]
@@ -82,7 +91,7 @@ class Surfaces(eqx.Module):
 
 
 class MuscleValues(eqx.Module):
-    """One number per muscle. The last four are zero, and not used, for classes that have no such number."""
+    """One number per muscle. Zero, and not used, for classes that have no such number."""
 
     max_isometric_force: Float[Array, " m"]
     """[N]"""
@@ -101,6 +110,26 @@ class MuscleValues(eqx.Module):
     fiber_damping: Float[Array, " m"]
     """force at the maximum velocity, per maximum isometric force"""
     tendon_strain_at_one_norm_force: Float[Array, " m"]
+    numbers: dict[str, Float[Array, " m"]]
+    """all other numbers of the classes that the model has, by the names that files give them: `minimum_activation`,
+    `ForceVelocityCurve/isometric_slope`; see `description.muscle_properties`"""
+    curves: dict[str, PiecewisePolynomials]
+    """force curves that files give as functions, by name; m functions each"""
+
+
+@dataclass(frozen=True, eq=False)
+class Document:
+    """What the file said: names, looks and all else that no number depends on. It travels with the model, and saving goes through
+    it. All documents compare equal, so that models of other people share compiled programs."""
+
+    description: ModelDescription
+    fingerprint: float
+
+    def __eq__(self, other: object) -> bool:
+        return isinstance(other, Document)
+
+    def __hash__(self) -> int:
+        return hash(Document)
 
 
 class Model(eqx.Module):
@@ -110,22 +139,30 @@ class Model(eqx.Module):
     bodies: Bodies
     joints: Joints
     coordinates: Coordinates
-    ties: Ties
+    constraint_parameters: ConstraintParameters
     marker_location: Float[Array, "3 markers"]
     """in the base body's frame [m]"""
     path: PathValues
     surfaces: Surfaces
     muscles: MuscleValues
-    forces: ForceValues
+    contact_surfaces: ContactSurfaces
+    terms: tuple[Term, ...]
+    """forces other than muscles, and whatever else adds to the equation of motion"""
+    fingerprint: Float[Array, ""]
+    """of the document that the numbers came from: a compiled function may hand out one model's numbers with the document of
+    another of equal structure, and saving must not mix the two"""
     tree: Tree = eqx.field(static=True)
     constraints: Constraints = eqx.field(static=True)
     paths: Paths = eqx.field(static=True)
-    muscle_kinds: MuscleKinds = eqx.field(static=True)
-    wraps: Wraps = eqx.field(static=True)
-    force_parts: ForceParts = eqx.field(static=True)
+    wraps: PathWraps = eqx.field(static=True)
+    muscle_classes: Muscles = eqx.field(static=True)
     marker_link: tuple[int, ...] = eqx.field(static=True)
     names: Names = eqx.field(static=True)
-    source: Source = eqx.field(static=True)
+    document: Document = eqx.field(static=True)
+
+    @property
+    def name(self) -> str:
+        return self.document.description.name
 
     @property
     def body_names(self) -> tuple[str, ...]:
@@ -147,7 +184,7 @@ class Model(eqx.Module):
     @property
     def control_names(self) -> tuple[str, ...]:
         """Muscles and actuators in the order of the file: what controls are given for."""
-        return self.force_parts.controls
+        return self.names.controls
 
     @property
     def marker_names(self) -> tuple[str, ...]:
@@ -155,7 +192,7 @@ class Model(eqx.Module):
 
     @property
     def independent_coordinates(self) -> tuple[str, ...]:
-        """Coordinates that no coupler, lock or prescribed course sets."""
+        """Coordinates that no coupler, lock or prescribed motion sets."""
         given = set(self.constraints.not_independent.tolist())
         return tuple(name for i, name in enumerate(self.names.coordinates) if i not in given)
 
@@ -163,9 +200,17 @@ class Model(eqx.Module):
         """The file's default coordinate values; `assemble` makes them satisfy the constraints."""
         return jnp.asarray(self.coordinates.default)
 
+    def term(self, kind: type[AnyTerm]) -> AnyTerm | None:
+        """The model's term of this class, if it has one."""
+        return next((term for term in self.terms if isinstance(term, kind)), None)
+
+    def with_terms(self, *terms: Term) -> Model:
+        """The same with more terms in its equation of motion."""
+        return replace(self, terms=(*self.terms, *terms))
+
     def __repr__(self) -> str:
         n = self.names
         return (
-            f"Model({n.model!r}: {len(n.bodies)} bodies, {len(n.coordinates)} coordinates, {len(n.muscles)} muscles, "
+            f"Model({self.name!r}: {len(n.bodies)} bodies, {len(n.coordinates)} coordinates, {len(n.muscles)} muscles, "
             f"{len(n.markers)} markers, {len(self.constraints.row_names)} constraint equations)"
         )

@@ -1,4 +1,5 @@
-"""The unchanging half of a compiled model: tree, index tables, names. Static under JAX, and hashable."""
+"""The unchanging half of a compiled model: tree, index tables, names. Static under JAX, hashable, and compared by value: two
+people scaled from one template have equal structures."""
 
 from __future__ import annotations
 
@@ -6,8 +7,6 @@ import hashlib
 from dataclasses import dataclass, fields
 
 import numpy as np
-
-from .description import ModelDescription, Unread
 
 
 @dataclass(eq=False, frozen=True, repr=False)
@@ -50,14 +49,10 @@ class Tree(Hashed):
     joint_parent: np.ndarray  # [n] link that the joint's own parent frame is fixed to
     reversed: np.ndarray  # [n] bool
     slots: np.ndarray  # [a] slot * n + link of each axis
-    fixed_direction: (
-        np.ndarray
-    )  # [3, n] bool: rotation slots whose speed is about axes of the parent frame (ball joints)
+    ball: np.ndarray  # [n] bool: joints whose rotational speeds are about axes of the parent frame
     link_moved: np.ndarray  # [a, n] 1 where the axis moves the link
     carried: np.ndarray  # [a, a] what axis i's motion does to the frame that carries axis j: 1, 0, or -1
-    simbody_carried: (
-        np.ndarray
-    )  # [x, a, c] see `compile_joints.simbody_carriers`; empty unless OpenSim's terms are asked for
+    simbody_carried: np.ndarray  # [x, a, c] see `compile.joints.simbody_carriers`; empty unless asked for
     simbody_axes: np.ndarray  # [x] the axes concerned
     speed_links: np.ndarray  # [c, n] 1 where the coordinate's joint moves the link
     spline_coordinate: np.ndarray  # [s] argument of each joint spline
@@ -71,7 +66,7 @@ class Tree(Hashed):
 class Constraints(Hashed):
     """Which coordinates follow from others, and which points and frames are tied together."""
 
-    locked: np.ndarray  # [k] coordinates held at their default
+    locked: np.ndarray  # [k] coordinates that stay at their default
     prescribed: np.ndarray  # [p] coordinates that follow a function of time
     dependent: np.ndarray  # [d] coordinate set by each coupler
     arguments: np.ndarray  # [d, c] 1 where the coupler depends on the coordinate
@@ -86,66 +81,81 @@ class Constraints(Hashed):
     explicit_coupler: np.ndarray  # [h] coupler that sets it; -1: locked, -2 - i: prescribed i
     implicit_rows: np.ndarray  # rows of the constraint Jacobian that elimination does not use up
     row_names: tuple[str, ...]  # what each row of the constraint Jacobian ties
+    names: tuple[tuple[str, ...], ...]  # of couplers, welds, points and distances
 
     @property
     def not_independent(self) -> np.ndarray:
-        """Coordinates that a coupler, a lock or a prescribed course sets, eliminated or not."""
+        """Coordinates that a coupler, a lock or a prescribed motion sets, eliminated or not."""
         return np.concatenate([self.dependent, self.locked, self.prescribed])
 
 
 @dataclass(eq=False, frozen=True, repr=False)
 class Paths(Hashed):
-    """Straight stretches between path points, in flat lists. `p` points, `s` stretches, `m` paths (`Names.paths`)."""
+    """Straight segments between path points, in flat lists. `p` points, `s` segments, `m` paths (`Names.paths`)."""
 
-    point_muscle: np.ndarray  # [p]
+    point_path: np.ndarray  # [p]
     point_link: np.ndarray  # [p]
     moving: np.ndarray  # [v] points that move in their frame
     moving_coordinate: np.ndarray  # [3, v] argument of each component
     conditional: np.ndarray  # [k] points that are on the path only in a range of a coordinate
     conditional_coordinate: np.ndarray  # [k]
-    rigid: np.ndarray  # [r, 2] points of stretches of constant length
-    stretches: np.ndarray  # [s, 2] points of all others
-    switched: np.ndarray  # [w] stretches that exist only while some points are on or off the path
+    rigid: np.ndarray  # [r, 2] points of segments of constant length
+    segments: np.ndarray  # [s, 2] points of all others
+    switched: np.ndarray  # [w] segments that exist only while some points are on or off the path
     switch: np.ndarray  # [w, k] 1: needs the conditional point on, -1: needs it off, 0: does not care
     crossing: np.ndarray  # [s, c] +1 / -1 where the speed moves only the far / near end
-    reach: np.ndarray  # [m, c] 1 where the coordinate can change the muscle's path at all, surfaces included
+    reach: np.ndarray  # [m, c] 1 where the coordinate can change the path at all, surfaces included
     no_path: tuple[int, ...]  # muscles whose path is of a class that is not read
 
 
 @dataclass(eq=False, frozen=True, repr=False)
-class Wraps(Hashed):
-    """Slots: each is one surface on one muscle's path. `k` slots, `t` pairs of path points, `f` surfaces."""
+class PathWraps(Hashed):
+    """A path wrap is one surface on one path. `k` path wraps, sorted by class of surface, `t` pairs of path points, `f`
+    surfaces."""
 
     points: np.ndarray  # [p] the path points concerned
     pairs: np.ndarray  # [t, 2] indices into `points`
     pair_switch: np.ndarray  # [t, conditional points] what it takes for the two to be neighbours, as in `Paths.switch`
-    muscle: np.ndarray  # [k]
+    path: np.ndarray  # [k]
     surface: np.ndarray  # [k]
     kind: tuple[str, ...]  # [k] class of the surface
     quadrant: np.ndarray  # [k, 2] axis, and sign: 0 for all
     surface_link: np.ndarray  # [f]
-    first: np.ndarray  # [m + 1] where the slots of each muscle that has any begin in `slots`
-    slots: np.ndarray  # [k] muscle by muscle, in the file's order
-    first_pair: np.ndarray  # [k + 1] where each slot's pairs begin in `allowed`
-    allowed: np.ndarray  # pairs between which the file lets a slot be touched
-    shared: np.ndarray  # slots that may be touched between the same two points as another
+    first: np.ndarray  # [m + 1] where the path wraps of each path that has any begin in `by_path`
+    by_path: np.ndarray  # [k] path by path, in the file's order
+    first_pair: np.ndarray  # [k + 1] where each path wrap's pairs begin in `allowed`
+    allowed: np.ndarray  # pairs between which the file lets a path wrap be touched
+    shared: np.ndarray  # path wraps that may be touched between the same two points as another
+
+
+@dataclass(eq=False, frozen=True, repr=False)
+class Muscles(Hashed):
+    """Classes and options of the muscles, one entry per muscle."""
+
+    kind: tuple[str, ...]  # OpenSim's class
+    problem: tuple[str, ...]  # why its contraction cannot be computed, or ""
+    variant: tuple[str, ...]  # of its class: which equations hold
+    rigid_tendon: tuple[bool, ...]
+    immediate_activation: tuple[bool, ...]  # activation is excitation: there is no such state
+    passive_force: tuple[bool, ...]  # DeGrooteFregly2016Muscle may do without
+    stated: tuple[tuple[str, ...], ...]  # optional numbers and curves that its file states
+    control: tuple[int, ...]  # which of `Names.controls`
+    applied: tuple[bool, ...]  # its force acts
 
 
 @dataclass(eq=False, frozen=True, repr=False)
 class Names(Hashed):
-    model: str
     bodies: tuple[str, ...]
     links: tuple[str, ...]
     coordinates: tuple[str, ...]
+    coordinate_joints: tuple[str, ...]
+    rotational: tuple[bool, ...]  # coordinates measured in radians
     muscles: tuple[str, ...]
     paths: tuple[str, ...]  # what pulls along a path: the muscles, then other forces
+    points: tuple[str, ...]  # of all paths, one after the other
+    surfaces: tuple[str, ...]  # that paths wrap over, with the frame that owns each: femur_r/gastroc
+    surface_kinds: tuple[str, ...]
     markers: tuple[str, ...]
-    rotational: tuple[bool, ...]  # coordinates measured in radians
-    unread: tuple[Unread, ...]
-
-
-@dataclass(eq=False, frozen=True, repr=False)
-class Source(Hashed):
-    """The description that a model was made from; saving goes through it."""
-
-    description: ModelDescription
+    joints: tuple[str, ...]  # of each link; "" for ground
+    controls: tuple[str, ...]  # muscles and actuators in the file's order: what controls are given for
+    unsupported: tuple[tuple[str, str, str], ...]  # severity, class and name of what the file holds and is not used

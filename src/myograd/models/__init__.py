@@ -1,4 +1,4 @@
-"""The bodies that come with Myograd, as OpenSim 4.6 documents. `python -m myograd.models.build` writes them anew."""
+"""The bodies that come with Myograd, as OpenSim 4.6 documents. `scripts/shipped/build.py` writes them anew."""
 
 from __future__ import annotations
 

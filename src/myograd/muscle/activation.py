@@ -24,7 +24,7 @@ from jax.core import Tracer
 from jaxtyping import Array, Float
 
 from ..errors import ModelError
-from .state import held
+from .state import clamped
 
 FORGOTTEN = 1e-10  # what is left of the difference between two starts before they count as one
 STRETCHES = 16  # at most: more do not fill the processor better
@@ -237,7 +237,7 @@ def in_unit_range(function: str, what: str, values: Any) -> Array:
     if numbers.ndim == 0 or numbers.shape[0] < 1:
         raise ModelError(f"{function}: {what} needs a row per sample")
     if isinstance(numbers, Tracer):
-        return held(numbers, 0.0, 1.0)
+        return clamped(numbers, 0.0, 1.0)
     for bad, how in ((~np.isfinite(numbers), "is not finite"), ((numbers < 0) | (numbers > 1), "is not from 0 to 1")):
         if bad.any():
             row = int(np.argwhere(bad)[0][0])

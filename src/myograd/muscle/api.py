@@ -1,106 +1,100 @@
-"""The public functions of muscle paths: lengths, speeds, moment arms."""
+"""The public functions of muscles: what they do at a pose, in equilibrium, and how their activation changes."""
 
 from __future__ import annotations
 
-import jax
 import jax.numpy as jnp
-import numpy as np
 from jaxtyping import Array, Float
 
-from ..dynamics.api import coupling
-from ..dynamics.entry import entry, need_constraints
-from ..dynamics.kinematics import coordinate_rates, pose, speed_to_rate
-from ..errors import ModelError, UnreadError
+from ..dynamics.entry import entry
+from ..dynamics.kinematics import pose
+from ..errors import UnsupportedError
 from ..model.model import Model
-from .length import length_gradient, path_lengths
-from .points import course
-
-Vector = Float[Array, " c"]
-
-
-def need_paths(model: Model, function: str, accept: tuple[str, ...]) -> None:
-    """Raise unless every muscle whose path could not be read is accepted by name."""
-    missing = [model.muscle_names[m] for m in model.paths.no_path]
-    open_ = [name for name in missing if name not in accept]
-    if open_:
-        raise UnreadError(
-            f"{function} of {model.names.model!r}: the path of {', '.join(open_[:5])} is of a class that is not read. To get "
-            f"the other muscles, with NaN for these, pass accept=({open_[0]!r}, ...)"
-        )
+from ..path.api import muscle_rows, need_paths
+from ..path.length import lengths_and_gradient
+from .bad_input import in_range, warn_of_fibers
+from .contraction import activation_rates, fiber_equilibrium, force_balance, muscle_states
+from .state import MuscleState, Vector
 
 
-def muscle_rows(model: Model, rows: Float[Array, "m *rest"]) -> Float[Array, "m *rest"]:
-    """The rows of muscles, without those of other paths; NaN for muscles whose path could not be read."""
-    rows = rows[: len(model.muscle_names)]
-    unknown = np.ones((len(model.muscle_names), *[1] * (rows.ndim - 1)))
-    unknown[list(model.paths.no_path)] = np.nan
-    return rows * unknown
+def need_contraction(model: Model, function: str, accept: tuple[str, ...]) -> None:
+    """Raise unless every muscle whose contraction cannot be computed is accepted by name."""
+    for name, problem in zip(model.muscle_names, model.muscle_classes.problem, strict=True):
+        if problem and name not in accept:
+            raise UnsupportedError(
+                f"{function} of {model.name!r}: muscle {name!r}: {problem}. To do without, pass accept=({name!r},)"
+            )
 
 
-@entry
-def muscle_lengths(model: Model, q: Vector, accept: tuple[str, ...] = ()) -> Float[Array, " m"]:
-    """Length of every muscle-tendon path [m]."""
-    need_paths(model, "muscle_lengths", accept)
-    return muscle_rows(model, path_lengths(model, pose(model, q), q))
+def _path(model: Model, q: Array, u: Array, function: str, accept: tuple[str, ...]) -> tuple[Vector, Vector]:
+    """Lengths and speeds of the muscles' paths."""
+    need_paths(model, function, accept)
+    length, gradient = lengths_and_gradient(model, pose(model, q), q)
+    return muscle_rows(model, length), muscle_rows(model, gradient @ u)
 
 
-@entry
-def path_points(model: Model, q: Vector, arc_points: int = 9, accept: tuple[str, ...] = ()) -> Float[Array, "m n 3"]:
-    """The course of every path in ground [m]: its points, and `arc_points` on each arc over a surface, ends included.
+@in_range
+def muscle_dynamics(
+    model: Model,
+    q: Float[Array, " c"],
+    u: Float[Array, " c"],
+    activation: Vector,
+    fiber_length: Vector,
+    accept: tuple[str, ...] = (),
+) -> MuscleState:
+    """What every muscle does: `tendon_force`, `fiber_velocity`, and all their parts by name (see `MuscleState`).
 
-    The number n is the same at every pose and for all muscles: points that are not on the path now, or that a muscle does not
-    have, repeat its last one.
+    `fiber_length` [m] is not used where the tendon is rigid. Fibres shorter than the class allows are computed, and reported,
+    at its limit, with a FiberLengthWarning; activation is held between the class's minimum and 1.
     """
-    need_paths(model, "path_points", accept)
-    if not isinstance(arc_points, int) or arc_points < 2:
-        raise ModelError(f"path_points: an arc has at least 2 points, a whole number, not {arc_points}")
-    return course(model, pose(model, q), q, arc_points)
+    state = _muscle_dynamics(model, q, u, activation, fiber_length, accept)
+    warn_of_fibers(model, "muscle_dynamics", fiber_length, state.fiber_length, state.tendon_length)
+    return state
 
 
 @entry
-def muscle_speeds(model: Model, q: Vector, u: Vector, accept: tuple[str, ...] = ()) -> Float[Array, " m"]:
-    """Lengthening speed of every path [m/s]: the length differentiated along `qdot = N u`."""
-    need_paths(model, "muscle_speeds", accept)
-    return muscle_rows(model, _speeds(model, q, u))
+def _muscle_dynamics(
+    model: Model, q: Array, u: Array, activation: Vector, fiber_length: Vector, accept: tuple[str, ...] = ()
+) -> MuscleState:
+    need_contraction(model, "muscle_dynamics", accept)
+    return muscle_states(model, *_path(model, q, u, "muscle_dynamics", accept), activation, fiber_length)
 
 
-def _speeds(model: Model, q: Vector, u: Vector) -> Float[Array, " m"]:
-    return jax.jvp(lambda x: path_lengths(model, pose(model, x), x), (q,), (coordinate_rates(model, q, u),))[1]
-
-
+@in_range
 @entry
-def muscle_gradients(model: Model, q: Vector, accept: tuple[str, ...] = ()) -> Float[Array, "m c"]:
-    """Lengthening speed of every path per unit speed, constraints not considered [m, or 1 for translations].
+def muscle_equilibrium(
+    model: Model, q: Float[Array, " c"], u: Float[Array, " c"], activation: Vector, accept: tuple[str, ...] = ()
+) -> Vector:
+    """Fibre lengths [m] at which fibres and tendons balance.
 
-    The generalised forces of tensions s are `-muscle_gradients.T @ s`.
+    By each class's own convention, as OpenSim's: Millard and Schutte fibres are at rest, Thelen's share the path's speed with
+    the tendon by their stiffness, De Groote and Fregly's take all of it. Where the tendon is rigid, the path decides.
+    Derivatives are those of the equation that is solved.
     """
-    need_paths(model, "muscle_gradients", accept)
-    return muscle_rows(model, length_gradient(model, pose(model, q), q))
+    need_contraction(model, "muscle_equilibrium", accept)
+    return fiber_equilibrium(model, *_path(model, q, u, "muscle_equilibrium", accept), activation)
 
 
+@in_range
 @entry
-def moment_arms(model: Model, q: Vector, method: str = "force", accept: tuple[str, ...] = ()) -> Float[Array, "m c"]:
-    """Moment arm of every muscle about every coordinate: r = -dL/dtheta with the constraints kept (Sherman, Seth, Delp).
+def muscle_force_balance(
+    model: Model,
+    q: Float[Array, " c"],
+    activation: Vector,
+    fiber_length: Vector,
+    fiber_velocity: Vector,
+    accept: tuple[str, ...] = (),
+) -> Vector:
+    """Fibre force along the tendon less tendon force [N], for any fibre length [m] and velocity [m/s]: the implicit form of
+    contraction dynamics, for solvers that treat the fibre velocity as unknown. Nothing is clamped but activation, so that a
+    solver that strays feels a slope. Zero for rigid tendons."""
+    need_contraction(model, "muscle_force_balance", accept)
+    length, _ = _path(model, q, jnp.zeros_like(q), "muscle_force_balance", accept)
+    return force_balance(model, length, activation, fiber_length, fiber_velocity)
 
-    Coordinates coupled to theta move along (`coupling_matrix`), other independent ones are held. Positive when tension
-    produces a positive generalised force. NaN for dependent, locked and prescribed coordinates, about which there is no
-    moment arm. [m] for angles, dimensionless for translations.
 
-    `method`: `force` (unit tension to generalised force, Eq. 18; the fast one), `length` (derivative of the path length,
-    Eq. 15) or `velocity` (lengthening speed at unit rate, Eq. 11). They agree to rounding.
-    """
-    need_constraints(model, "moment_arms", accept)
-    need_paths(model, "moment_arms", accept)
-    C = coupling(model, q)
-    free = model.constraints.free
-    open_C = C[:, free]
-    if method == "force":
-        arms = -length_gradient(model, pose(model, q), q) @ open_C
-    elif method == "length":
-        by_coordinate = jax.jacfwd(lambda x: path_lengths(model, pose(model, x), x))(q)
-        arms = -by_coordinate @ speed_to_rate(model, q) @ open_C
-    elif method == "velocity":
-        arms = -jax.vmap(lambda u: _speeds(model, q, u), in_axes=1, out_axes=1)(open_C)
-    else:
-        raise ModelError(f"moment_arms: method is 'force', 'length' or 'velocity', not {method!r}")
-    return jnp.full((len(model.muscle_names), C.shape[0]), jnp.nan).at[:, free].set(muscle_rows(model, arms))
+@in_range
+@entry
+def activation_derivative(model: Model, activation: Vector, excitation: Vector, accept: tuple[str, ...] = ()) -> Vector:
+    """da/dt [1/s] of every muscle, by its class; zero where activation is the excitation itself."""
+    need_contraction(model, "activation_derivative", accept)
+    return activation_rates(model, activation, excitation)

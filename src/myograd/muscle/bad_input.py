@@ -13,15 +13,18 @@ import warnings
 from collections.abc import Callable
 from typing import Any, TypeVar
 
+import jax
 import numpy as np
 from jax.core import Tracer
 
 from ..errors import ActivationWarning, FiberLengthWarning, ModelError
-from ..model.compile_muscles import EVERY
-from ..model.model import Model, MuscleValues
-from ..model.muscle_kinds import MuscleKinds
-from ..model.muscle_properties import DE_GROOTE_FREGLY, LEAVES, MILLARD, SCHUTTE, THELEN
-from .millard import variant
+from ..model.compile.muscles import COMMON as COMMON_NAMES
+from ..model.compile.muscles import EVERY
+from ..model.description.muscle_properties import COMMON, DE_GROOTE_FREGLY, SCHUTTE, THELEN
+from ..model.model import Model
+from ..model.structure import Muscles
+from .classes import millard
+from .groups import grouped, part_of
 
 ROUNDING = 1e-9  # relative: a limit worked out twice may differ by this
 BELOW_ZERO = -np.finfo(float).tiny
@@ -33,28 +36,28 @@ def _plain(*values: Any) -> bool:
 
 
 @functools.lru_cache(maxsize=64)
-def elastic(kinds: MuscleKinds) -> np.ndarray:
+def elastic(classes: Muscles) -> np.ndarray:
     """[m] bool: muscles whose fibre length matters. OpenSim ignores a Thelen muscle's ignore_tendon_compliance."""
-    each = zip(kinds.kind, kinds.rigid_tendon, kinds.problem, strict=True)
+    each = zip(classes.kind, classes.rigid_tendon, classes.problem, strict=True)
     return np.array([not problem and (kind == THELEN or not rigid) for kind, rigid, problem in each], bool)
 
 
 @functools.lru_cache(maxsize=64)
-def _limits(kinds: MuscleKinds) -> dict[str, tuple[np.ndarray, np.ndarray]]:
+def _limits(classes: Muscles) -> dict[str, tuple[np.ndarray, np.ndarray]]:
     """By parameter: which muscles use it, and what their values must be above."""
-    muscles = range(len(kinds.kind))
+    muscles = range(len(classes.kind))
 
     def used(name: str, m: int) -> bool:
-        kind = kinds.kind[m]
-        if kinds.problem[m] or (kind == SCHUTTE and name == "max_contraction_velocity"):
+        kind = classes.kind[m]
+        if classes.problem[m] or (kind == SCHUTTE and name == "max_contraction_velocity"):
             return False
-        return name in EVERY or name in LEAVES[kind]
+        return name in EVERY or name in COMMON[kind]
 
     def may_be_zero(name: str, m: int) -> bool:
         if name == "tendon_slack_length":
-            return not elastic(kinds)[m]
+            return not elastic(classes)[m]
         if name == "fiber_damping":  # else it is divided by
-            return kinds.kind[m] == DE_GROOTE_FREGLY or (kinds.kind[m] == MILLARD and variant(kinds, m) != "damped")
+            return classes.kind[m] == DE_GROOTE_FREGLY or classes.variant[m] in ("rigid", "classic")
         return name in ("max_isometric_force", "pennation_angle")
 
     return {
@@ -62,7 +65,7 @@ def _limits(kinds: MuscleKinds) -> dict[str, tuple[np.ndarray, np.ndarray]]:
             np.array([used(name, m) for m in muscles], bool),
             np.array([BELOW_ZERO if used(name, m) and may_be_zero(name, m) else 0.0 for m in muscles]),
         )
-        for name in MuscleValues.__dataclass_fields__
+        for name in (*EVERY, *COMMON_NAMES)
     }
 
 
@@ -80,7 +83,7 @@ def in_range(function: F) -> F:
         if "state" in given:
             given["activation"] = given["state"].activation
             if _plain(given["controls"]):
-                given["excitation"] = np.asarray(given["controls"])[model.force_parts.muscle_control]
+                given["excitation"] = np.asarray(given["controls"])[np.array(model.muscle_classes.control, int)]
         for what in ("activation", "excitation"):
             if what in given and _plain(given[what]):
                 _warn_of_activation(model, function.__name__, what, np.asarray(given[what], float))
@@ -91,7 +94,7 @@ def in_range(function: F) -> F:
 
 def _check_parameters(model: Model, function: str) -> None:
     """Raise if a parameter that was changed in the model (`model.muscles`) is one that no muscle has."""
-    for name, (used, low) in _limits(model.muscle_kinds).items():
+    for name, (used, low) in _limits(model.muscle_classes).items():
         values = getattr(model.muscles, name)
         if not _plain(values):
             continue
@@ -104,9 +107,29 @@ def _check_parameters(model: Model, function: str) -> None:
             rule = rule if math.isfinite(values[m]) else "must be a finite number"
             below = ", and below a right angle" if name == "pennation_angle" else ""
             raise ModelError(
-                f"{function} of {model.names.model!r}: muscle {model.muscle_names[m]!r}: its {name} is {values[m]:g}; it "
+                f"{function} of {model.name!r}: muscle {model.muscle_names[m]!r}: its {name} is {values[m]:g}; it "
                 f"{rule}{below}"
             )
+    _check_numbers(model, function)
+
+
+def _check_numbers(model: Model, function: str) -> None:
+    """Raise if a number that only some classes have is not finite, or makes a force curve impossible."""
+    if not _plain(*jax.tree.leaves(model.muscles)):
+        return
+    values = jax.tree.map(np.asarray, model.muscles)
+    for name, numbers in values.numbers.items():
+        if not np.isfinite(numbers).all():
+            m = int(np.argmin(np.isfinite(numbers)))
+            raise ModelError(f"{function}: muscle {model.muscle_names[m]!r}: its {name} is {numbers[m]:g}")
+    for group in grouped(model.muscle_classes).groups:
+        if group.of is not millard:
+            continue
+        with jax.ensure_compile_time_eval():  # the model is plain, even where q is not
+            problems = millard.problems(part_of(values, group), group)
+        for bad, why in problems:
+            name = model.muscle_names[group.muscles[int(np.argmax(bad))]]
+            raise ModelError(f"{function} of {model.name!r}: muscle {name!r}: {why}")
 
 
 def _warn_of_activation(model: Model, function: str, what: str, values: np.ndarray) -> None:
@@ -127,7 +150,7 @@ def warn_of_fibers(model: Model, function: str, given: Any, used: Any, tendon_le
     if not _plain(given, used, tendon_length):
         return
     given, used, tendon = (np.asarray(x, float) for x in (given, used, tendon_length))
-    matters = elastic(model.muscle_kinds).copy()
+    matters = elastic(model.muscle_classes).copy()
     matters[list(model.paths.no_path)] = False
     short = np.flatnonzero(matters & (used - given > ROUNDING * used))
     if len(short):

@@ -19,7 +19,7 @@ from scipy import signal
 
 from ..errors import ModelError
 from .activation import check_step, in_unit_range
-from .state import held
+from .state import clamped
 
 LONGEST_DELAY = 1.0  # [s] muscles take 0.01 to 0.15: more was given in other units
 FURTHEST = 1 - 1e-6  # of the free poles from zero: tanh of a large number rounds to 1
@@ -184,4 +184,4 @@ def emg_to_excitation(
         u = alpha * now - beta1 * before[0] - beta2 * before[1]
         return (u, before[0]), u
 
-    return held(lax.scan(advance, (envelope[0], envelope[0]), delayed)[1], 0.0, 1.0)
+    return clamped(lax.scan(advance, (envelope[0], envelope[0]), delayed)[1], 0.0, 1.0)

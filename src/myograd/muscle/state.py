@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from types import ModuleType
 from typing import NamedTuple
 
 import jax.numpy as jnp
@@ -15,14 +16,27 @@ TINY = 2.0**-45.5
 """Simbody's SignificantReal, machine epsilon to the power 7/8: OpenSim's margin where it compares lengths."""
 
 
-def held(x: Array, low: Array | np.ndarray | float, high: Array | np.ndarray | float) -> Array:
+def clamped(x: Array, low: Array | np.ndarray | float, high: Array | np.ndarray | float) -> Array:
     """x between two limits. At a limit its slope is 1, that of the side within; `jnp.clip` would have half of it."""
     return jnp.where(x < low, low, jnp.where(x > high, high, x))
 
 
 def at_least(x: Array, low: Array | np.ndarray | float) -> Array:
-    """`held` from below only."""
+    """`clamped` from below only."""
     return jnp.where(x < low, low, x)
+
+
+class Group(NamedTuple):
+    """Muscles of one class and variant: what is static of them."""
+
+    of: ModuleType
+    """the class: a module of `muscle.classes`"""
+    variant: str
+    muscles: np.ndarray
+    """their places in the model"""
+    stated: tuple[tuple[str, ...], ...]
+    """optional numbers and curves that the file states, of each"""
+    passive_force: tuple[bool, ...]
 
 
 class MuscleState(NamedTuple):
@@ -76,7 +90,7 @@ def fiber_width(p: MuscleValues) -> Vector:
 
 def pennate(width: Vector, length: Vector, steepest: Vector | np.ndarray | float) -> Fiber:
     """The fibre of a length, with at most the pennation whose sine is `steepest`."""
-    sin = held(width / at_least(length, TINY), 0.0, steepest)
+    sin = clamped(width / at_least(length, TINY), 0.0, steepest)
     return Fiber(length, sin, jnp.sqrt(1 - sin**2))
 
 

@@ -16,7 +16,7 @@ from jaxtyping import Array, Float
 
 from ..errors import ModelError
 from .activation import check_step, in_unit_range, starting_activation
-from .state import held
+from .state import clamped
 
 Vector = Float[Array, "*m"]
 
@@ -34,7 +34,7 @@ def hill_force_velocity(
     Hill's hyperbola `s (1 + v) / (s - v)` in shortening, zero from the maximum velocity on; in lengthening
     `(s r + most v) / (s r + v)`, which approaches `most`. s is `shortening`, r is `lengthening`.
     """
-    slow, fast = held(norm_velocity, -1.0, 0.0), jnp.where(norm_velocity > 0, norm_velocity, 0.0)
+    slow, fast = clamped(norm_velocity, -1.0, 0.0), jnp.where(norm_velocity > 0, norm_velocity, 0.0)
     concentric = shortening * (1 + slow) / (shortening - slow)
     eccentric = (shortening * lengthening + most * fast) / (shortening * lengthening + fast)
     return jnp.where(norm_velocity <= 0, concentric, eccentric)

@@ -15,14 +15,14 @@ from jax.core import Tracer
 from jaxtyping import Array, Float
 
 from ..errors import ModelError, nearest
-from ..files.table import Table
-from ..force.motion import State
+from ..files.tables.table import Table
 from ..model.model import Model
+from ..system.state import State
 
 Controller = Callable[[Any, State], Float[Array, " k"]]
 
 
-class Course(eqx.Module):
+class ControlSignal(eqx.Module):
     """Controls at given times, straight lines between, constant before the first and after the last."""
 
     time: Float[Array, " n"]
@@ -45,23 +45,23 @@ class Constant(eqx.Module):
 def controller(model: Model, controls: Any) -> Any:
     """A function of time and state from whatever `simulate` accepts as controls."""
     if isinstance(controls, Table):
-        return course(model, controls)
-    if isinstance(controls, Course):
-        _check_course(model, controls)
+        return signal_of(model, controls)
+    if isinstance(controls, ControlSignal):
+        _check_signal(model, controls)
         return controls
     if callable(controls):
         return controls
     values = jnp.zeros(len(model.control_names)) if controls is None else jnp.asarray(controls, float)
     if values.shape != (len(model.control_names),):
         raise ModelError(
-            f"constant controls have shape {values.shape}, but {model.names.model!r} needs one for each of its "
+            f"constant controls have shape {values.shape}, but {model.name!r} needs one for each of its "
             f"{len(model.control_names)} muscles and actuators (control_names)"
         )
     _check_range(model, values[None], None)
     return Constant(values)
 
 
-def course(model: Model, table: Table) -> Course:
+def signal_of(model: Model, table: Table) -> ControlSignal:
     """A table's columns as controls of a model.
 
     A column is called as the muscle or actuator, or by OpenSim's path to it (`/forceset/NAME`). Each must be there once, and
@@ -71,7 +71,7 @@ def course(model: Model, table: Table) -> Course:
     for name, plain in zip(table.names, short, strict=True):
         if plain not in model.control_names:
             raise ModelError(
-                f"controls: column {name!r} is no muscle or actuator of {model.names.model!r}"
+                f"controls: column {name!r} is no muscle or actuator of {model.name!r}"
                 f"{nearest(plain, list(model.control_names))}"
             )
         if short.count(plain) > 1:
@@ -83,36 +83,36 @@ def course(model: Model, table: Table) -> Course:
             f"{', '.join(missing[:8])}{', ...' if len(missing) > 8 else ''}"
         )
     values = table.data[:, [short.index(name) for name in model.control_names]]
-    found = Course(jnp.asarray(table.time), jnp.asarray(values))
-    _check_course(model, found)
+    found = ControlSignal(jnp.asarray(table.time), jnp.asarray(values))
+    _check_signal(model, found)
     return found
 
 
-def _check_course(model: Model, course: Course) -> None:
-    check_course("controls", course, model.control_names)
-    if not isinstance(course.time, Tracer):
-        _check_range(model, course.values, np.asarray(course.time))
+def _check_signal(model: Model, signal: ControlSignal) -> None:
+    check_signal("controls", signal, model.control_names)
+    if not isinstance(signal.time, Tracer):
+        _check_range(model, signal.values, np.asarray(signal.time))
 
 
-def check_course(what: str, course: Course, names: tuple[str, ...]) -> None:
+def check_signal(what: str, signal: ControlSignal, names: tuple[str, ...]) -> None:
     """Raise unless there is a finite number for each name at each of several times that increase."""
     k = len(names)
-    if course.time.ndim != 1 or course.values.shape != (*course.time.shape, k):
+    if signal.time.ndim != 1 or signal.values.shape != (*signal.time.shape, k):
         raise ModelError(
-            f"{what} over time need times [n] and values [n, {k}], not {course.time.shape} and {course.values.shape}"
+            f"{what} over time need times [n] and values [n, {k}], not {signal.time.shape} and {signal.values.shape}"
         )
-    if len(course.time) < 2:
-        raise ModelError(f"{what} over time need at least two times, not {len(course.time)}")
-    if isinstance(course.time, Tracer):
+    if len(signal.time) < 2:
+        raise ModelError(f"{what} over time need at least two times, not {len(signal.time)}")
+    if isinstance(signal.time, Tracer):
         return
-    time = np.asarray(course.time)
+    time = np.asarray(signal.time)
     backwards = np.flatnonzero(~(np.diff(time) > 0))
     if len(backwards):
         raise ModelError(f"{what}: time must increase: {time[backwards[0] + 1]} s comes after {time[backwards[0]]} s")
-    if not isinstance(course.values, Tracer) and not np.isfinite(course.values).all():
-        row, column = np.argwhere(~np.isfinite(np.asarray(course.values)))[0]
+    if not isinstance(signal.values, Tracer) and not np.isfinite(signal.values).all():
+        row, column = np.argwhere(~np.isfinite(np.asarray(signal.values)))[0]
         raise ModelError(
-            f"{what}: {names[column]} is {course.values[row, column]} at {time[row]:g} s, which is not finite"
+            f"{what}: {names[column]} is {signal.values[row, column]} at {time[row]:g} s, which is not finite"
         )
 
 
@@ -121,7 +121,7 @@ def _check_range(model: Model, values: Any, time: np.ndarray | None) -> None:
     if isinstance(values, Tracer):
         return
     numbers = np.asarray(values)
-    muscles = np.isin(np.arange(numbers.shape[1]), model.force_parts.muscle_control)
+    muscles = np.isin(np.arange(numbers.shape[1]), np.array(model.muscle_classes.control, int))
     for bad, what in (
         (~np.isfinite(numbers), "finite"),
         (muscles & ((numbers < 0) | (numbers > 1)), "an excitation between 0 and 1"),

@@ -6,12 +6,15 @@ from typing import Any
 
 import jax.numpy as jnp
 import numpy as np
+from jaxtyping import Array
 
-from ..dynamics.api import assemble, project_speeds
+from ..dynamics.assembly import assemble, project_speeds
 from ..errors import ModelError, nearest
-from ..files.table import Table, need_radians
-from ..force.motion import State, equilibrium_state
+from ..files.tables.table import Table, need_radians
+from ..model.description.muscle_properties import NUMBERS
 from ..model.model import Model
+from ..system.rates import equilibrium_state
+from ..system.state import State
 
 
 def initial_state(
@@ -25,7 +28,7 @@ def initial_state(
     q = assemble(model, model.default_pose() if q is None else q, accept=accept)
     u = project_speeds(model, q, jnp.zeros_like(q) if u is None else u, accept=accept)
     if activation is None:
-        activation = [dict(numbers).get("default_activation", 0.05) for numbers in model.muscle_kinds.numbers]
+        activation = default_activation(model)
     activation = jnp.broadcast_to(jnp.asarray(activation, float), (len(model.muscle_names),))
     return equilibrium_state(model, q, u, activation, accept=accept)
 
@@ -45,9 +48,7 @@ def state_from_table(model: Model, table: Table, time: float | None = None, acce
     values = {
         "value": np.array(model.default_pose()),
         "speed": np.zeros(len(model.coordinate_names)),
-        "activation": np.array(
-            [dict(numbers).get("default_activation", 0.05) for numbers in model.muscle_kinds.numbers]
-        ),
+        "activation": np.array(default_activation(model)),
         "fiber_length": np.full(len(model.muscle_names), np.nan),
     }
     degrees = table.in_degrees
@@ -56,7 +57,7 @@ def state_from_table(model: Model, table: Table, time: float | None = None, acce
         owner = owner.rsplit("/", 1)[-1]
         known = model.coordinate_names if kind in ("value", "speed") else model.muscle_names
         if kind not in values or owner not in known:
-            raise ModelError(f"column {name!r} is no state of {model.names.model!r}{nearest(owner, known)}")
+            raise ModelError(f"column {name!r} is no state of {model.name!r}{nearest(owner, known)}")
         i = known.index(owner)
         rotational = kind in ("value", "speed") and model.names.rotational[i]
         turned = degrees and rotational
@@ -67,3 +68,10 @@ def state_from_table(model: Model, table: Table, time: float | None = None, acce
     given = np.isfinite(values["fiber_length"])
     fibers = jnp.where(given, jnp.asarray(np.where(given, values["fiber_length"], 0.0)), state.fiber_length)
     return State(state.q, state.u, state.activation, fibers, jnp.asarray(float(table.time[row])))
+
+
+def default_activation(model: Model) -> Array:
+    """[m] the file's; 0.05 for classes that have no such number."""
+    stated = model.muscles.numbers.get("default_activation", jnp.zeros(len(model.muscle_names)))
+    has = np.array(["default_activation" in NUMBERS.get(kind, ()) for kind in model.muscle_classes.kind], bool)
+    return jnp.where(has, stated, 0.05)

@@ -12,8 +12,8 @@ import diffrax
 import equinox as eqx
 from jaxtyping import Array, Float, Int
 
+from ..system.reduced import ReducedState, System
 from .integrators import Method
-from .system import Phase, System
 
 CHECKPOINTS = 256
 FIRST_STEP = 1e-5  # [s] where steps are chosen
@@ -24,7 +24,7 @@ class Carry(eqx.Module):
     """Where an integrator stands, to go on from."""
 
     time: Float[Array, ""]
-    y: Phase
+    y: ReducedState
     solver: Any
     controller: Any
 
@@ -32,7 +32,7 @@ class Carry(eqx.Module):
 class Rolled(eqx.Module):
     """What a rollout gives."""
 
-    y: Phase
+    y: ReducedState
     """at the times asked for; infinite after a failure"""
     end: Carry
     steps: Int[Array, ""]
@@ -42,7 +42,7 @@ class Rolled(eqx.Module):
 
 def rollout(
     system: System,
-    y0: Phase,
+    y0: ReducedState,
     times: Float[Array, " n"],
     method: Method,
     carry: Carry | None = None,
@@ -75,11 +75,14 @@ def rollout(
     assert solution.ys is not None and solution.ts is not None
     saved, last = solution.ys
     end = Carry(
-        solution.ts[1][-1], Phase(last.q[-1], last.u[-1], last.z[-1]), solution.solver_state, solution.controller_state
+        solution.ts[1][-1],
+        ReducedState(last.q[-1], last.u[-1], last.z[-1]),
+        solution.solver_state,
+        solution.controller_state,
     )
     stats = solution.stats
     return Rolled(saved, end, stats["num_accepted_steps"], stats["num_rejected_steps"], solution.result)
 
 
-def _rates(t: Any, y: Phase, system: System) -> Phase:
+def _rates(t: Any, y: ReducedState, system: System) -> ReducedState:
     return system.rates(t, y)

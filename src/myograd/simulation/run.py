@@ -22,14 +22,15 @@ from ..dynamics.entry import need_constraints
 from ..dynamics.guard import plain_errors
 from ..dynamics.kinematics import pose
 from ..errors import ModelError, MyogradError
-from ..force.external import ExternalForces, external_wrenches
-from ..force.motion import State, need_forces
 from ..model.model import Model
-from .controls import Constant, Course, check_course, controller
+from ..system.external import ExternalForces, external_wrenches
+from ..system.forces import need_forces
+from ..system.reduced import ReducedState, Simulated
+from ..system.state import State
+from .controls import Constant, ControlSignal, check_signal, controller
 from .initial import initial_state
 from .integrators import Method
 from .rollout import MOST_STEPS, Carry, Rolled, rollout
-from .system import Phase, Simulated
 from .trajectory import Trajectory, joined
 
 OUTPUTS_PER_SECOND = 100
@@ -66,7 +67,7 @@ def simulate(
 
     Args:
         initial: where to start; None for `initial_state(model)`.
-        controls: one number for each of `model.control_names` (constant); a `Table` or a `Course` of them over time; a
+        controls: one number for each of `model.control_names` (constant); a `Table` or a `ControlSignal` of them over time; a
             function of time and state; None for none.
         at: times [s] to give states at, from the start's time on; None for every 0.01 s, and the start.
         integrator: `adams` (the default) chooses its steps and is exact in the stiffness of tendons; others are in the
@@ -74,7 +75,7 @@ def simulate(
             step: length of steps [s] if they are not to be chosen. alpha: numerical damping of `hht`, from -1/3 to 0.
         wrenches: `ExternalForces`, or a function of time and state that gives moment and force on each body.
         torques: generalised forces [N m, N] beside those of the model: one for each of `model.coordinate_names` (constant), a
-            `Course` of them over time, or a function of time and state.
+            `ControlSignal` of them over time, or a function of time and state.
         forward_mode: take derivatives by `jax.jvp` instead of `jax.grad`.
         progress: called with the part of the duration that is done.
 
@@ -94,7 +95,7 @@ def simulate(
     system = Simulated(model, controller(model, controls), *forces, initial)
     asked = 0 if at is None else 1  # the first row that is: before it comes the start
     if traced:
-        rolled = rollout(system, system.phase(initial), times, method, forward=forward_mode)
+        rolled = rollout(system, system.reduced(initial), times, method, forward=forward_mode)
         return _trajectory(system, times, rolled).since(asked)
     _check_start(model, initial)
     _check_shapes(system, initial)
@@ -196,8 +197,8 @@ def _wrenches(model: Model, wrenches: Any) -> Any:
 
 
 def _torques(model: Model, torques: Any) -> Any:
-    if isinstance(torques, Course):
-        check_course("torques", torques, model.coordinate_names)
+    if isinstance(torques, ControlSignal):
+        check_signal("torques", torques, model.coordinate_names)
     if torques is None or callable(torques):
         return torques
     values, names = jnp.asarray(torques, float), model.coordinate_names
@@ -231,7 +232,7 @@ def _trajectory(system: Simulated, times: Float[Array, " n"], rolled: Rolled) ->
 
 @eqx.filter_jit
 def _part(
-    system: Simulated, y: Phase, times: Float[Array, " n"], method: Method, carry: Carry | None
+    system: Simulated, y: ReducedState, times: Float[Array, " n"], method: Method, carry: Carry | None
 ) -> tuple[Trajectory, Rolled]:
     rolled = rollout(system, y, times, method, carry)
     return _trajectory(system, times, rolled), rolled
@@ -243,7 +244,7 @@ def _in_parts(
     """The whole simulation, part by part, so that it can tell how far it is, and keep what it has when it must stop; its rows
     from the `asked` one on."""
     parts: list[Trajectory] = []
-    y, carry = system.phase(system.rest), None
+    y, carry = system.reduced(system.rest), None
     size = -(-(len(times) - 1) // PARTS) if progress and _divisible(times, method) else len(times) - 1
     for start in range(0, len(times) - 1, size):
         part = times[start : start + size + 1]
@@ -272,7 +273,7 @@ def _divisible(times: np.ndarray, method: Method) -> bool:
     return bool(np.all(np.abs(steps - np.round(steps)) < 1e-6))
 
 
-def _finite_rows(y: Phase) -> np.ndarray:
+def _finite_rows(y: ReducedState) -> np.ndarray:
     return np.all([np.isfinite(np.asarray(x)).all(axis=1) for x in (y.q, y.u, y.z)], axis=0)
 
 

@@ -8,14 +8,15 @@ import jax.numpy as jnp
 import numpy as np
 from jaxtyping import Array, Float, Int
 
-from ..dynamics.api import kinetic_energy, potential_energy
+from ..dynamics.energy import kinetic_energy, potential_energy
 from ..dynamics.kinematics import pose
-from ..files.table import Table
-from ..force.motion import State
+from ..files.tables.table import Table
+from ..model.description.muscle_properties import DE_GROOTE_FREGLY
 from ..model.model import Model
-from ..model.muscle_properties import DE_GROOTE_FREGLY
 from ..muscle.contraction import muscle_states
-from ..muscle.length import lengths_and_gradient
+from ..path.length import lengths_and_gradient
+from ..system.forces import elastic_energy
+from ..system.state import State
 
 
 class Trajectory(eqx.Module):
@@ -44,10 +45,13 @@ class Trajectory(eqx.Module):
 
 
 def energies(model: Model, trajectory: Trajectory) -> dict[str, Float[Array, " n"]]:
-    """`kinetic`, `potential` (of gravity) and their sum `total` [J] over time."""
-    kinetic = jax.vmap(lambda q, u: kinetic_energy(model, q, u))(trajectory.state.q, trajectory.state.u)
-    potential = jax.vmap(lambda q: potential_energy(model, q))(trajectory.state.q)
-    return {"kinetic": kinetic, "potential": potential, "total": kinetic + potential}
+    """`kinetic`, `potential` (of gravity), `elastic` (of springs, limits, ligaments and contacts, not of muscles) and their sum
+    `total` [J] over time."""
+    state = trajectory.state
+    kinetic = jax.vmap(lambda q, u: kinetic_energy(model, q, u))(state.q, state.u)
+    potential = jax.vmap(lambda q: potential_energy(model, q))(state.q)
+    elastic = jax.vmap(lambda one: elastic_energy(model, one))(state) if model.terms else jnp.zeros_like(potential)
+    return {"kinetic": kinetic, "potential": potential, "elastic": elastic, "total": kinetic + potential + elastic}
 
 
 def state_table(model: Model, trajectory: Trajectory) -> Table:
@@ -55,20 +59,19 @@ def state_table(model: Model, trajectory: Trajectory) -> Table:
 
     DeGrooteFregly2016Muscle keeps its tendon force as a state there, over the maximum isometric force.
     """
-    state, kinds = trajectory.state, model.muscle_kinds
-    joints = {c.name: joint.name for joint in model.source.description.joints for c in joint.coordinates}
+    state, classes = trajectory.state, model.muscle_classes
     columns: list[tuple[str, Array]] = []
-    for i, name in enumerate(model.coordinate_names):
+    for i, (name, joint) in enumerate(zip(model.coordinate_names, model.names.coordinate_joints, strict=True)):
         columns += [
-            (f"/jointset/{joints[name]}/{name}/value", state.q[:, i]),
-            (f"/jointset/{joints[name]}/{name}/speed", state.u[:, i]),
+            (f"/jointset/{joint}/{name}/value", state.q[:, i]),
+            (f"/jointset/{joint}/{name}/speed", state.u[:, i]),
         ]
-    tension = jax.vmap(lambda s: _tension(model, s))(state) if DE_GROOTE_FREGLY in kinds.kind else state.fiber_length
+    tension = jax.vmap(lambda s: _tension(model, s))(state) if DE_GROOTE_FREGLY in classes.kind else state.fiber_length
     for i, name in enumerate(model.muscle_names):
-        if not kinds.immediate_activation[i]:
+        if not classes.immediate_activation[i]:
             columns.append((f"/forceset/{name}/activation", state.activation[:, i]))
-        if not kinds.rigid_tendon[i]:
-            if kinds.kind[i] == DE_GROOTE_FREGLY:
+        if not classes.rigid_tendon[i]:
+            if classes.kind[i] == DE_GROOTE_FREGLY:
                 columns.append((f"/forceset/{name}/normalized_tendon_force", tension[:, i]))
             else:
                 columns.append((f"/forceset/{name}/fiber_length", state.fiber_length[:, i]))

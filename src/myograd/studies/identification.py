@@ -23,22 +23,22 @@ from scipy import signal
 
 import myograd
 from myograd import models
-from myograd.estimate import inertia
-from myograd.estimate.adam import fit_adam
-from myograd.estimate.fit import Fit, Prior, default_spread, fit
-from myograd.estimate.mechanics import Mechanics, mechanics
-from myograd.estimate.noise import EmgNoise, refine
-from myograd.estimate.parameters import COMMON, MUSCLE, Parameters
-from myograd.estimate.problem import Problem, identification, tendon_stage
-from myograd.estimate.recording import Recording, smooth_motion
-from myograd.estimate.scores import Scores, scores
-from myograd.estimate.search import search, spread_starts
-from myograd.estimate.shipped import FOLDER, shipped_deep, shipped_recording, shipped_truth
-from myograd.estimate.uncertainty import relative_errors, uncertainty
-from myograd.estimate.validate import validate
+from myograd.estimate.identification import inertia
+from myograd.estimate.identification.adam import fit_adam
+from myograd.estimate.identification.fit import Fit, Prior, default_spread, fit
+from myograd.estimate.identification.noise import EmgNoise, refine
+from myograd.estimate.identification.parameters import COMMON, MUSCLE, Parameters
+from myograd.estimate.identification.problem import Problem, identification, tendon_stage
+from myograd.estimate.identification.recording import Recording, smooth_motion
+from myograd.estimate.identification.scores import Scores, scores
+from myograd.estimate.identification.search import search, spread_starts
+from myograd.estimate.identification.shipped import FOLDER, shipped_deep, shipped_recording, shipped_truth
+from myograd.estimate.identification.uncertainty import relative_errors, uncertainty
+from myograd.estimate.identification.validate import validate
+from myograd.estimate.inverse.mechanics import Mechanics, mechanics
 from myograd.files.atomic import write_text
 from myograd.model.model import Model
-from myograd.studies._recordings import BODIES, somebody
+from myograd.studies.people import BODIES, somebody
 
 NOISE = EmgNoise(0.05, 10.0)
 TOLD = {"right": NOISE, "half": EmgNoise(0.025, 10.0), "double": EmgNoise(0.1, 10.0), "slower": EmgNoise(0.05, 6.0)}

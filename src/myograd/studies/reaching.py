@@ -195,7 +195,7 @@ def excitation_task(model: mg.Model, target: Array) -> tuple[Task, Motion]:
         return jax.nn.sigmoid(x.reshape(shape))
 
     def motion(x: Array, at: Any = None) -> mg.Trajectory:
-        return mg.simulate(model, start, mg.Course(knots, excitation(x)), DURATION, at=at)
+        return mg.simulate(model, start, mg.ControlSignal(knots, excitation(x)), DURATION, at=at)
 
     def effort(x: Array) -> Array:
         return jnp.sqrt(EXCITATION_EFFORT / x.size) * excitation(x).ravel()

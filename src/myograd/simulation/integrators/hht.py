@@ -23,7 +23,7 @@ import optimistix as optx
 from jax.flatten_util import ravel_pytree
 from jaxtyping import Array, Float
 
-from ..system import Phase
+from ...system.reduced import ReducedState
 
 
 class Ends(eqx.Module):
@@ -72,10 +72,10 @@ class HHT(diffrax.AbstractImplicitSolver, diffrax.AbstractAdaptiveSolver):
         v0 = args.coordinate_rates(t0, y0)
         guess, unravel = ravel_pytree((past.a, past.w, past.multipliers))
 
-        def end(a: Array, w: Array) -> Phase:
+        def end(a: Array, w: Array) -> ReducedState:
             v = v0 + h * ((1 - gamma) * past.a + gamma * a)
             q = y0.q + h * v0 + h**2 / 2 * ((1 - 2 * beta) * past.a + 2 * beta * a)
-            return Phase(q, args.speeds(t1, q, v), y0.z + h * ((1 - gamma) * past.w + gamma * w))
+            return ReducedState(q, args.speeds(t1, q, v), y0.z + h * ((1 - gamma) * past.w + gamma * w))
 
         def residual(unknown: Array, _: None) -> Array:
             a, w, multipliers = unravel(unknown)
@@ -94,9 +94,9 @@ class HHT(diffrax.AbstractImplicitSolver, diffrax.AbstractAdaptiveSolver):
         # What the formulas leave out of Taylor's series, derivatives of a and w by differences
         change = (a - past.a, w - past.w)
         slope = [h * (new - old) / 12 for new, old in zip(change, past.change, strict=True)]
-        error = Phase(h**2 * (beta - 1 / 6) * change[0], slope[0], slope[1])
-        k0 = Phase(h * v0, h * args.accelerations(t0, y0, past.a), h * past.inner)
-        k1 = Phase(h * args.coordinate_rates(t1, y1), h * args.accelerations(t1, y1, a), h * inner)
+        error = ReducedState(h**2 * (beta - 1 / 6) * change[0], slope[0], slope[1])
+        k0 = ReducedState(h * v0, h * args.accelerations(t0, y0, past.a), h * past.inner)
+        k1 = ReducedState(h * args.coordinate_rates(t1, y1), h * args.accelerations(t1, y1, a), h * inner)
         dense = dict(y0=y0, y1=y1, k0=k0, k1=k1)
         ends = Ends(a, w, multipliers, force, inner, change)
         return y1, error, dense, ends, diffrax.RESULTS.promote(found.result)

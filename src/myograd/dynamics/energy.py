@@ -1,0 +1,76 @@
+"""Mass, momentum and energy of a whole model, and the bias of its equation of motion."""
+
+from __future__ import annotations
+
+import jax.numpy as jnp
+from jaxtyping import Array, Float
+
+from ..errors import ModelError
+from ..force.term import Energy, Instant
+from ..model.model import Model
+from .entry import entry
+from .guard import raise_where
+from .inertia import apply_inertia, link_inertia
+from .kinematics import motion, pose
+from .terms import inertial_terms, instant
+
+Vector = Float[Array, " c"]
+
+
+@entry
+def mass_matrix(model: Model, q: Vector) -> Float[Array, "c c"]:
+    """M(q), constraints not considered."""
+    now = instant(model, q, jnp.zeros_like(q))
+    return sum(term.inertia(model, now) for term in inertial_terms(model, now))  # type: ignore[return-value]
+
+
+@entry
+def center_of_mass(model: Model, q: Vector) -> Float[Array, "3"]:
+    """Of the whole model, in ground [m]."""
+    inertia = jnp.sum(link_inertia(model, pose(model, q)), axis=1)
+    name = model.name
+    mass = raise_where(
+        inertia[0] == 0,
+        inertia[0],
+        inertia[:1, None],
+        lambda _: ModelError(f"{name!r} has no mass, so no centre of mass"),
+    )
+    return inertia[1:4] / mass
+
+
+@entry
+def momentum(model: Model, q: Vector, u: Vector) -> Float[Array, "6"]:
+    """Angular momentum about the ground origin [kg m^2/s], then linear momentum [kg m/s]."""
+    at = pose(model, q)
+    return jnp.sum(apply_inertia(link_inertia(model, at), motion(model, q, u, at).velocity), axis=1)
+
+
+@entry
+def kinetic_energy(model: Model, q: Vector, u: Vector) -> Float[Array, ""]:
+    """[J]"""
+    return jnp.asarray(inertial_energy(model, instant(model, q, u)).kinetic)
+
+
+@entry
+def potential_energy(model: Model, q: Vector) -> Float[Array, ""]:
+    """Of gravity, zero at the ground origin [J]."""
+    return jnp.asarray(inertial_energy(model, instant(model, q, jnp.zeros_like(q))).gravitational)
+
+
+def inertial_energy(model: Model, now: Instant) -> Energy:
+    """Of everything that has mass."""
+    parts = [term.energy(model, now) for term in inertial_terms(model, now)]
+    return Energy(*(sum(part) for part in zip(*parts, strict=True)))
+
+
+@entry
+def bias_forces(model: Model, q: Vector, u: Vector) -> Vector:
+    """b in `M udot + b = tau`: Coriolis and centrifugal terms less gravity [N m, N]."""
+    now = instant(model, q, u)
+    return sum(term.bias(model, now) for term in inertial_terms(model, now))  # type: ignore[return-value]
+
+
+@entry
+def gravity_forces(model: Model, q: Vector) -> Vector:
+    """Generalised forces of gravity [N m, N]."""
+    return -bias_forces(model, q, jnp.zeros_like(q))

@@ -1,0 +1,250 @@
+"""The residual of paper 000, Eq. 14, and its Jacobian.
+
+The paper: `d = c - A J_s^T f_s` is the acceleration that muscles with EMG leave unexplained (Eqs. 10-12), of which deep muscles
+can explain what lies in the columns of `A J_d^T` (Eq. 13); the norm of the rest is the loss. With constraints eliminated,
+`A = C Mr^-1 C^T` and `Mr = C^T M C`, that is
+
+    d = C Mr^-1 e,     e = C^T (M udot + b) - C^T J_s^T f_s,     columns:  C Mr^-1 (C^T J_d^T).
+
+With N perpendicular to the columns of `C^T J_d^T`, which depends on the geometry only (`rank.unreached`), the norm of the rest is
+
+    |r|,   r = L^-1 N^T e,     L L^T = N^T Mr (C^T C)^-1 Mr N.
+
+So no pseudoinverse is needed, its rank cannot change while parameters do, and there are k numbers per sample, not c.
+`paper_residual` is the paper's own form, with multipliers; a test holds the two together.
+"""
+
+from __future__ import annotations
+
+from functools import partial
+from typing import NamedTuple
+
+import jax
+import jax.numpy as jnp
+import numpy as np
+from jax import lax
+from jaxtyping import Array, Float
+
+from ...model.model import Model
+from ..inverse.mechanics import Mechanics
+from . import forces
+from .parameters import MUSCLE, Unknowns
+from .recording import Recording, select_channels
+
+FIBERS = ("recorded", "tendon", "solved")
+"""Where forces come from: recorded fibre states by Eq. 15, the same by Eq. 16, or fibre states solved from the path's length."""
+
+
+class Data(NamedTuple):
+    """One recording, ready for the residual: T samples, of which R have rows in it; m muscles with EMG that are seen."""
+
+    need: Float[Array, "R n"]
+    need_per: Float[Array, "R n 10b"]
+    mass: Float[Array, "R n n"]
+    mass_per: Float[Array, "R n n 10b"]
+    metric: Float[Array, "R n n"]
+    """(C^T C)^-1"""
+    unreached: Float[Array, "R n k"]
+    arms: Float[Array, "R m n"]
+    rows: Float[Array, " R"]
+    """which samples"""
+    emg: Float[Array, "T m"]
+    length: Float[Array, "T m"]
+    fiber_length: Float[Array, "T m"]
+    """recorded; or a guess"""
+    fiber_velocity: Float[Array, "T m"]
+
+
+class Scheme(NamedTuple):
+    """How forces are worked out. Static."""
+
+    fibers: str
+    step: float
+    substeps: int
+    order: int = 3
+    """of the backward differences"""
+    stride: int = 1
+    """fibres are solved at one sample in so many"""
+
+
+def data_of(
+    model: Model, recording: Recording, it: Mechanics, free: np.ndarray, driven: tuple[str, ...], rows: np.ndarray
+) -> Data:
+    """`rows`: indices of the samples that count."""
+    which = [model.muscle_names.index(name) for name in driven]
+    C = it.motion[rows]
+    length = it.length[:, which]
+    none = np.zeros_like(length)
+    fiber, velocity = (none if x is None else x[:, which] for x in (recording.fiber_length, recording.fiber_velocity))
+    return Data(
+        *map(
+            jnp.asarray,
+            (
+                it.need[rows],
+                it.need_per[rows],
+                it.mass[rows],
+                it.mass_per[rows],
+                np.linalg.inv(np.swapaxes(C, 1, 2) @ C),
+                free[rows],
+                it.arms[rows][:, which],
+                rows,
+                select_channels(recording, driven),
+                length,
+                fiber,
+                velocity,
+            ),
+        )
+    )
+
+
+def _activation(scheme: Scheme, data: Data, gain: Float[Array, " m"], common: Float[Array, "5"]) -> Float[Array, "T m"]:
+    """Of the driven muscles, at the samples at which forces are worked out: all, or one in `scheme.stride`."""
+    return forces.activations(data.emg, gain, common, scheme.step, scheme.substeps)[:: scheme.stride]
+
+
+def _forces(
+    driven: Model, scheme: Scheme, data: Data, muscle: Float[Array, "6 m"], activation: Float[Array, "T m"]
+) -> tuple[Float[Array, "R m"], Float[Array, "T m"]]:
+    """Forces of the driven muscles [N] at the rows, and their fibre lengths [m] at the samples of the activation."""
+    driven, rows = forces.with_values(driven, muscle), data.rows
+    if scheme.fibers == "tendon":
+        force = forces.forces_of_tendons(driven, data.length[rows], activation[rows], data.fiber_length[rows])
+        return force, data.fiber_length
+    fiber, velocity = data.fiber_length, data.fiber_velocity
+    if scheme.fibers == "solved":
+        length, step = data.length[:: scheme.stride], scheme.stride * scheme.step
+        fiber = forces.solved_fibers(driven, length, activation, step, fiber, scheme.order)
+        velocity = forces.rate_of(fiber, step, scheme.order)
+    return forces.forces_of_fibers(driven, activation[rows], fiber[rows], velocity[rows]), fiber
+
+
+def muscle_forces(
+    driven: Model, scheme: Scheme, data: Data, muscle: Float[Array, "6 m"], common: Float[Array, "5"]
+) -> tuple[Float[Array, "R m"], Float[Array, "T m"]]:
+    """Forces of the driven muscles [N] at the rows, and their fibre lengths [m] at all samples, or one in `scheme.stride`."""
+    return _forces(driven, scheme, data, muscle, _activation(scheme, data, muscle[5], common))
+
+
+def _lower(K: Float[Array, "k k"]) -> list[list[Array]]:
+    """Cholesky factor, written out: k is small, and LAPACK's would not run on two threads."""
+    k = K.shape[0]
+    L: list[list[Array]] = [[jnp.zeros(())] * k for _ in range(k)]
+    for i in range(k):
+        for j in range(i + 1):
+            rest = K[i, j] - sum(L[i][p] * L[j][p] for p in range(j))
+            L[i][j] = jnp.sqrt(rest) if i == j else rest / L[j][j]
+    return L
+
+
+def _weighted(K: Float[Array, "k k"], s: Float[Array, " k"]) -> Float[Array, " k"]:
+    """`L^-1 s` with `L L^T = K`."""
+    L = _lower(K)
+    x: list[Array] = []
+    for i in range(len(L)):
+        x.append((s[i] - sum(L[i][j] * x[j] for j in range(i))) / L[i][i])
+    return jnp.stack(x)
+
+
+def _sample(
+    moments: Array, tau: Array, need: Array, need_per: Array, mass: Array, mass_per: Array, metric: Array, N: Array
+) -> Array:
+    """[k] r of one sample; `tau` [n] is what the muscles with EMG supply."""
+    left = (mass + mass_per @ moments) @ N  # Mr N
+    return _weighted(left.T @ metric @ left, N.T @ (need + need_per @ moments - tau))
+
+
+_GEOMETRY = (0, 0, 0, 0, 0, 0)
+
+
+@partial(jax.jit, static_argnums=1)
+def residual(
+    driven: Model, scheme: Scheme, data: Data, unknowns: Unknowns
+) -> tuple[Float[Array, "R k"], Float[Array, "T m"]]:
+    """r [rad/s^2 for rotations] of every row, and the fibre lengths."""
+    force, fiber = muscle_forces(driven, scheme, data, unknowns.muscle, unknowns.common)
+    tau = jnp.einsum("tmn,tm->tn", data.arms, force)
+    r = jax.vmap(_sample, (None, 0, *_GEOMETRY))(unknowns.moments, tau, *_geometry(data))
+    return r, fiber
+
+
+def _geometry(data: Data) -> tuple[Array, ...]:
+    return data.need, data.need_per, data.mass, data.mass_per, data.metric, data.unreached
+
+
+class Linear(NamedTuple):
+    """The residual and its derivatives by everything in `Unknowns`."""
+
+    r: Float[Array, "R k"]
+    by_moments: Float[Array, "R k 10b"]
+    by_muscle: Float[Array, "R k 6 m"]
+    by_common: Float[Array, "R k 5"]
+    fiber: Float[Array, "T m"]
+
+
+@partial(jax.jit, static_argnums=1)
+def linearized(driven: Model, scheme: Scheme, data: Data, unknowns: Unknowns) -> Linear:
+    """Forward mode: muscles do not mix, so that one direction serves each kind of number of all muscles. Gain and common numbers
+    act through the activation only, the other numbers of muscles do not."""
+    muscle, common = unknowns.muscle, unknowns.common
+    own, m = len(MUSCLE) - 1, muscle.shape[1]
+    activation, slope = jax.linearize(partial(_activation, scheme, data), muscle[own], common)
+    by_gain = slope(jnp.ones(m), jnp.zeros(5))
+    by_common = jax.vmap(lambda one: slope(jnp.zeros(m), one))(jnp.eye(5))
+    force, slope, fiber = jax.linearize(partial(_forces, driven, scheme, data), muscle, activation, has_aux=True)
+    kinds = jnp.broadcast_to(jnp.eye(6)[:own, :, None], (own, 6, m))
+    by_muscle = jax.vmap(lambda one: slope(one, jnp.zeros_like(activation)))(kinds)
+    by_signal = jax.vmap(lambda one: slope(jnp.zeros_like(muscle), one))(jnp.stack([by_gain, *by_common]))
+    slopes = jnp.concatenate([by_muscle, by_signal])  # [11, R, m]
+    tau = jnp.einsum("tmn,tm->tn", data.arms, force)
+    sample = partial(jax.vmap, in_axes=(None, 0, *_GEOMETRY))
+    r = sample(_sample)(unknowns.moments, tau, *_geometry(data))
+    by_moments, by_tau = sample(jax.jacfwd(_sample, argnums=(0, 1)))(unknowns.moments, tau, *_geometry(data))
+    by_force = jnp.einsum("tkn,tmn->tkm", by_tau, data.arms)
+    return Linear(
+        r,
+        by_moments,
+        jnp.einsum("tkm,ftm->tkfm", by_force, slopes[:6]),
+        jnp.einsum("tkm,ctm->tkc", by_force, slopes[6:]),
+        fiber,
+    )
+
+
+@partial(jax.jit, static_argnums=1)
+def by_envelope(
+    driven: Model, scheme: Scheme, data: Data, unknowns: Unknowns, changes: Float[Array, "d T m"]
+) -> tuple[Float[Array, "d R m"], Float[Array, "R k m"]]:
+    """What changes of the envelopes do to the muscles' forces, and what these do to the residual."""
+
+    def force(emg: Array) -> Array:
+        return muscle_forces(driven, scheme, data._replace(emg=emg), unknowns.muscle, unknowns.common)[0]
+
+    value, slope = jax.linearize(force, data.emg)
+    slopes = lax.map(slope, changes, batch_size=8)
+    tau = jnp.einsum("tmn,tm->tn", data.arms, value)
+    by_tau = jax.vmap(jax.jacfwd(_sample, argnums=1), (None, 0, *_GEOMETRY))(unknowns.moments, tau, *_geometry(data))
+    return slopes, jnp.einsum("tkn,tmn->tkm", by_tau, data.arms)
+
+
+def paper_residual(
+    M: Float[Array, "c c"],
+    bias: Float[Array, " c"],
+    G: Float[Array, "rows c"],
+    b: Float[Array, " rows"],
+    qdd: Float[Array, " c"],
+    superficial: Float[Array, " c"],
+    deep: Float[Array, "deep c"],
+    cut: float = 1e-6,
+) -> Float[Array, " c"]:
+    """What deep muscles cannot explain of one sample's acceleration, as the paper writes it: multipliers with the M-weighted
+    pseudoinverse (Eqs. 7-10), least-squares deep forces (Eqs. 12-14).
+
+    `superficial`: generalised forces `J_s^T f_s`; `deep`: J_d; `G qdd = b`. `cut`: singular values of `A J_d^T` below this part
+    of the largest are zero. Derivatives are right as long as the rank stays.
+    """
+    inverse = jnp.linalg.inv(M)
+    weighted = inverse @ G.T @ jnp.linalg.inv(G @ inverse @ G.T)  # G^M+
+    A = (jnp.eye(len(M)) - weighted @ G) @ inverse
+    c = qdd + A @ bias - weighted @ b
+    d = c - A @ superficial
+    reach = A @ deep.T
+    return d - reach @ (jnp.linalg.pinv(reach, rtol=cut) @ d)

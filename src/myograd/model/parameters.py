@@ -1,0 +1,256 @@
+"""The numbers of a model by name: `femur_r.mass`, `soleus_r.max_isometric_force`, `femur_r/gastroc.radius`.
+
+A name is its owner's, the field's and, of vectors, the component's, with dots between. Every number of a model has one: those
+that no owner calls its own (slopes of joints, coefficients of splines) go by the place in their array, `joints.slopes[12,3]`. The
+same names hold wherever numbers are chosen: changed copies of models, identification, sensitivities.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import equinox as eqx
+import jax
+import jax.numpy as jnp
+import numpy as np
+from jaxtyping import Array, Float
+
+from ..errors import ModelError, nearest
+from ..force.term import Law
+from .compile.muscles import own_numbers
+from .description import muscle_properties as properties
+from .model import Model
+
+XYZ = ("x", "y", "z")
+INERTIA = ("xx", "yy", "zz", "xy", "xz", "yz")
+SIZES = {
+    "WrapCylinder": ("radius", "length"),
+    "WrapSphere": ("radius",),
+    "WrapEllipsoid": ("x", "y", "z"),
+    "WrapTorus": ("inner_radius", "outer_radius"),
+}
+UNITS = {
+    "gravity": "m/s^2",
+    "mass": "kg",
+    "mass_center": "m",
+    "inertia": "kg m^2",
+    "parent_translation": "m",
+    "child_translation": "m",
+    "location": "m",
+    "translation": "m",
+    "radius": "m",
+    "length": "m",
+    "inner_radius": "m",
+    "outer_radius": "m",
+    "size": "m",
+    "distance": "m",
+    "max_isometric_force": "N",
+    "optimal_fiber_length": "m",
+    "tendon_slack_length": "m",
+    "pennation_angle": "rad",
+    "max_contraction_velocity": "optimal lengths/s",
+    "activation_time_constant": "s",
+    "deactivation_time_constant": "s",
+    "maximum_pennation_angle": "rad",
+    "default_fiber_length": "m",
+}
+"""Of the fields whose unit does not depend on whose they are."""
+_BY_PLACE = re.compile(r"(?P<leaf>[\w.'/\[\]]+?)\[(?P<index>\d+(?:,\d+)*)\]")
+
+
+@dataclass(frozen=True)
+class Place:
+    """Where a number is: which of the model's arrays, and where in it."""
+
+    leaf: str
+    """as `jax.tree_util.keystr` writes it: `.bodies.mass`"""
+    index: tuple[int, ...]
+    unit: str = ""
+
+
+def leaves_by_name(model: Model) -> dict[str, Any]:
+    """Every array of the model, by the path to it: `.bodies.mass`."""
+    return {jax.tree_util.keystr(path): leaf for path, leaf in jax.tree_util.tree_leaves_with_path(model)}
+
+
+def parameter_places(model: Model) -> dict[str, Place]:
+    """Every number that has an owner, by name, in the order of the model."""
+    found: dict[str, Place] = {}
+    for leaf, name, index, field in _owned(model):
+        if name in found:  # two things of one name: the second goes by its place
+            continue
+        found[name] = Place(leaf, index, UNITS.get(field, ""))
+    return found
+
+
+def find(model: Model, name: str, known: Mapping[str, Place] | None = None) -> Place:
+    """A number by its owner's name, or by its place: `joints.slopes[12,3]`."""
+    known = parameter_places(model) if known is None else known
+    if name in known:
+        return known[name]
+    match = _BY_PLACE.fullmatch(name)
+    arrays = leaves_by_name(model) if match else {}
+    leaf = f".{match['leaf']}" if match else ""
+    if match is None or leaf not in arrays:
+        raise ModelError(f"{model.name!r} has no parameter {name!r}{nearest(name, known)}")
+    index = tuple(int(i) for i in match["index"].split(","))
+    shape = np.shape(arrays[leaf])
+    if len(index) != len(shape) or any(i >= size for i, size in zip(index, shape, strict=True)):
+        raise ModelError(f"parameter {name!r}: the array {match['leaf']} of {model.name!r} has shape {shape}")
+    return Place(leaf, index)
+
+
+class Selection:
+    """Some numbers of a model, as one vector."""
+
+    def __init__(self, model: Model, names: Sequence[str]):
+        known = parameter_places(model)
+        self.names = tuple(names)
+        self.places = tuple(find(model, name, known) for name in names)
+        twice = [name for name in set(self.names) if self.names.count(name) > 1]
+        if twice:
+            raise ModelError(f"parameter {twice[0]!r} is chosen twice")
+        leaves = list(leaves_by_name(model))
+        self._groups: list[
+            tuple[int, np.ndarray, tuple[np.ndarray, ...]]
+        ] = []  # leaf, entries of the vector, places in it
+        for leaf in dict.fromkeys(place.leaf for place in self.places):
+            which = np.array([k for k, place in enumerate(self.places) if place.leaf == leaf])
+            index = tuple(np.array([self.places[k].index for k in which]).T)
+            self._groups.append((leaves.index(leaf), which, index))
+
+    def __len__(self) -> int:
+        return len(self.names)
+
+    def get(self, model: Model) -> Float[Array, " n"]:
+        """Their values."""
+        arrays, values = jax.tree.leaves(model), jnp.zeros(len(self))
+        for leaf, which, index in self._groups:
+            values = values.at[which].set(arrays[leaf][index])
+        return values
+
+    def set(self, model: Model, values: Float[Array, " n"]) -> Model:
+        """The model with other values of them; differentiable."""
+        arrays = list(jax.tree.leaves(model))
+        for leaf, which, index in self._groups:
+            arrays[leaf] = jnp.asarray(arrays[leaf]).at[index].set(values[which])
+        return jax.tree.unflatten(jax.tree.structure(model), arrays)
+
+
+def values_of(model: Model, names: Sequence[str]) -> dict[str, float]:
+    """Numbers of a model, by name."""
+    return dict(zip(names, np.asarray(Selection(model, names).get(model)).tolist(), strict=True))
+
+
+def with_values(model: Model, values: Mapping[str, Any]) -> Model:
+    """A copy of the model with other numbers, `{"femur_r.mass": 9.5}`. They may be traced; plain ones must be finite."""
+    for name, value in values.items():
+        if np.shape(value) != ():
+            raise ModelError(f"parameter {name!r} is one number, not an array of shape {np.shape(value)}")
+        if not eqx.is_array(value) and not np.isfinite(value):
+            raise ModelError(f"parameter {name!r}: {value!r} is not a finite number")
+    if not values:
+        return model
+    return Selection(model, list(values)).set(
+        model, jnp.stack([jnp.asarray(value, float) for value in values.values()])
+    )
+
+
+# Owners ------------------------------------------------------------------------------------------------------
+
+Owned = tuple[str, str, tuple[int, ...], str]  # leaf, name, index, field
+
+
+def _owned(model: Model) -> Iterator[Owned]:
+    names = model.names
+    yield from _named(".gravity", ("gravity",), "", (XYZ,), last=False)
+    yield from _named(".bodies.mass", names.bodies, "mass")
+    yield from _named(".bodies.mass_center", names.bodies, "mass_center", (XYZ,))
+    yield from _named(".bodies.inertia", names.bodies, "inertia", (INERTIA,))
+    for field in ("parent_translation", "child_translation"):
+        yield from _named(f".joints.{field}", names.joints, field, (XYZ,))
+    for field in ("default", "default_speed"):
+        yield from _named(f".coordinates.{field}", names.coordinates, field)
+    yield from _named(".coordinates.range", names.coordinates, "range", (("low", "high"),))
+    yield from _named(".constraint_parameters.distance", model.constraints.names[3], "distance")
+    yield from _named(".marker_location", names.markers, "location", (XYZ,))
+    yield from _points(model)
+    yield from _surfaces(model)
+    yield from _muscles(model)
+    yield from _terms(model)
+
+
+def _named(
+    leaf: str, owners: Sequence[str], field: str, components: tuple[Sequence[str], ...] = (), last: bool = True
+) -> Iterator[Owned]:
+    """Of an array `[*components, owners]`; without `last`, of one owner's `[*components]`. Owners without a name have none."""
+    for place in np.ndindex(*(len(part) for part in components)):
+        labels = [str(part[i]) for part, i in zip(components, place, strict=True)]
+        for k, owner in enumerate(owners):
+            if owner:
+                name = ".".join(part for part in (owner, field, *labels) if part)
+                yield leaf, name, (*place, k) if last else place, field or owner
+
+
+def _points(model: Model) -> Iterator[Owned]:
+    owner = [model.names.paths[path] for path in model.paths.point_path]
+    points = [f"{path}.{point}" for path, point in zip(owner, model.names.points, strict=True)]
+    moving = set(model.paths.moving.tolist())
+    fixed = ["" if i in moving else point for i, point in enumerate(points)]
+    yield from _named(".path.location", fixed, "location", (XYZ,))
+    conditional = [points[i] for i in model.paths.conditional]
+    yield from _named(".path.conditional_range", conditional, "range", (("low", "high"),))
+
+
+def _surfaces(model: Model) -> Iterator[Owned]:
+    yield from _named(".surfaces.translation", model.names.surfaces, "translation", (XYZ,))
+    for k, (surface, kind) in enumerate(zip(model.names.surfaces, model.names.surface_kinds, strict=True)):
+        for i, size in enumerate(SIZES[kind]):
+            field = "size" if kind == "WrapEllipsoid" else size
+            label = f"{surface}.size.{size}" if kind == "WrapEllipsoid" else f"{surface}.{size}"
+            yield ".surfaces.sizes", label, (i, k), field
+
+
+def _muscles(model: Model) -> Iterator[Owned]:
+    """Only the numbers that a muscle's class has."""
+    kinds, muscles = model.muscle_classes.kind, model.names.muscles
+    for field in model.muscles.__dataclass_fields__:
+        if field in ("numbers", "curves"):
+            continue
+        common = {name for kind in kinds for name in properties.COMMON.get(kind, {})}
+        owners = [
+            muscle if field not in common or field in properties.COMMON.get(kind, {}) else ""
+            for muscle, kind in zip(muscles, kinds, strict=True)
+        ]
+        yield from _named(f".muscles.{field}", owners, field)
+    for name in model.muscles.numbers:
+        owners = [
+            muscle if name in own_numbers(kind) and _is_stated(model, k, name) else ""
+            for k, (muscle, kind) in enumerate(zip(muscles, kinds, strict=True))
+        ]
+        yield from _named(f".muscles.numbers['{name}']", owners, name.replace("/", "."))
+
+
+def _is_stated(model: Model, muscle: int, name: str) -> bool:
+    """Whether the number is the muscle's own, and not left to its class."""
+    optional = properties.default(model.muscle_classes.kind[muscle], name) is None
+    return not optional or name in model.muscle_classes.stated[muscle]
+
+
+def _terms(model: Model) -> Iterator[Owned]:
+    """Numbers of laws that are `[..., n]`; a vector's components are counted."""
+    yield from _named(".contact_surfaces.size", model.contact_surfaces.names, "size", (XYZ,))
+    for i, term in enumerate(model.terms):
+        if not isinstance(term, Law):
+            continue
+        for field in term.__dataclass_fields__:
+            value = getattr(term, field)
+            if not eqx.is_array(value) or "rotation" in field:
+                continue
+            owners = term.names if value.shape[-1] == len(term.names) else getattr(term, "materials", ())
+            if value.shape[-1] == len(owners):
+                counted = tuple(tuple(str(k + 1) for k in range(size)) for size in value.shape[:-1])
+                yield from _named(f".terms[{i}].{field}", owners, field, counted)

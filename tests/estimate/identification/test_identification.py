@@ -1,0 +1,250 @@
+"""Identification as a whole: the shipped recordings, the independent ones, and recordings that cannot identify."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from pathlib import Path
+
+import jax.numpy as jnp
+import numpy as np
+import pytest
+
+import myograd as mg
+from myograd.errors import MyogradError
+from myograd.estimate.identification.adam import fit_adam
+from myograd.estimate.identification.diagnostics import check
+from myograd.estimate.identification.fit import fit, ordered_poles
+from myograd.estimate.identification.problem import Problem, fitted_model, identification, tendon_stage
+from myograd.estimate.identification.recording import Recording, read_recording
+from myograd.estimate.identification.scores import scores
+from myograd.estimate.identification.search import search, spread_starts
+from myograd.estimate.identification.shipped import shipped_deep, shipped_recording, shipped_truth
+from myograd.estimate.identification.uncertainty import relative_errors, uncertainty
+from myograd.estimate.identification.validate import validate
+from myograd.estimate.inverse.mechanics import mechanics
+from myograd.files.tables.table import Table
+from myograd.models import model_path
+from myograd.studies.identification import OPENSIM, opensim_recording
+
+BODIES = ("humerus", "ulna", "radius")
+
+
+@pytest.fixture(scope="module")
+def arm() -> mg.Model:
+    return mg.load_model(model_path("arm"))
+
+
+@pytest.fixture(scope="module")
+def recording(arm: mg.Model) -> Recording:
+    return shipped_recording("move1", arm)
+
+
+@pytest.fixture(scope="module")
+def worked_out(arm: mg.Model, recording: Recording):
+    return mechanics(arm, recording, BODIES)
+
+
+@pytest.fixture(scope="module")
+def problem(arm: mg.Model, recording: Recording, worked_out) -> Problem:
+    """Of every fourth sample."""
+    return identification(arm, [recording], shipped_deep(), BODIES, known=[worked_out], every=4)
+
+
+def at_truth(problem: Problem) -> np.ndarray:
+    return problem.parameters.vector(shipped_truth(problem.parameters))
+
+
+def test_the_truth_explains_a_shipped_movement(problem: Problem):
+    r, _ = problem.residual(at_truth(problem))
+    wrong, _ = problem.residual(problem.parameters.start())
+    assert np.sqrt(np.mean(r**2)) < 1e-5
+    assert np.sqrt(np.mean(wrong**2)) > 1
+
+
+def test_a_fit_comes_back_to_the_truth(problem: Problem):
+    p = problem.parameters
+    true = shipped_truth(p)
+    (start,) = spread_starts(p, 0.01, 1, 0, true)
+    found = fit(problem, start, iterations=40)
+    well = relative_errors(problem, p.vector(true)) < 0.05
+    assert well.sum() >= 10
+    score = scores(p, problem.base, found.physical, true, well)
+    assert found.loss < 1e-4
+    assert score.well < 0.3
+
+
+def test_tendons_are_found_in_the_second_stage(problem: Problem):
+    true = shipped_truth(problem.parameters)
+    second = tendon_stage(problem, true)
+    assert {name.split()[1] for name in second.parameters.names} == {"tendon_slack_length"}
+    right = shipped_truth(second.parameters)
+    found = fit(second)
+    assert np.median(np.abs(found.physical / right - 1)) < 0.01
+
+
+def test_intervals_and_validation(problem: Problem, recording: Recording, worked_out):
+    p = problem.parameters
+    start = at_truth(problem)
+    found = fit(problem, start, iterations=3)
+    sure = uncertainty(found)
+    assert np.isfinite(sure.errors).all()
+    assert sure.learned.max() > 0.9
+    own = validate(found, recording, worked_out)
+    whole = identification(problem.model, [recording], shipped_deep(), BODIES, known=[worked_out])
+    assert own.acceleration == pytest.approx(np.sqrt(np.mean(whole.residual(found.z)[0] ** 2)), rel=1e-6)
+    wrong = validate(found, recording, worked_out, z=p.start())
+    assert own.normalised_torque < wrong.normalised_torque
+
+
+def test_a_search_ends_where_its_fit_does_and_goes_on_from_its_checkpoint(problem: Problem, tmp_path: Path):
+    p = problem.parameters
+    (start,) = spread_starts(p, 0.01, 1, 0, shipped_truth(p))
+    file = tmp_path / "search.npz"
+    found = search(problem, start, checkpoint=file)
+    assert found.converged and found.loss < 1e-5
+    assert found.physical[-2] < found.physical[-1]  # the poles, in order
+    again = search(problem, start, checkpoint=file)
+    assert again.iterations <= found.iterations
+    np.testing.assert_allclose(again.physical, found.physical, rtol=1e-6)
+
+
+@pytest.mark.slow
+def test_a_search_finds_the_truth_where_a_fit_does_not(arm: mg.Model):
+    recordings = [shipped_recording(name, arm) for name in ("move1", "move2")]
+    both = identification(arm, recordings, shipped_deep(), BODIES)
+    p = both.parameters
+    starts = spread_starts(p, 0.1, 5, 24, shipped_truth(p))
+    start = next(z for z in starts if fit(both.rough(400), z, iterations=30).loss > 1e-3)
+    assert search(both, start).loss < 1e-5
+
+
+def test_poles_in_order_are_the_same_fit(problem: Problem):
+    z = at_truth(problem)
+    swapped = np.concatenate([z[:-2], z[:-3:-1]])
+    np.testing.assert_allclose(problem.residual(swapped)[0], problem.residual(z)[0], atol=1e-9)
+    assert ordered_poles(problem.parameters, swapped).tolist() == z.tolist()
+
+
+def test_adam_goes_down(problem: Problem):
+    (start,) = spread_starts(problem.parameters, 0.05, 1, 3, shipped_truth(problem.parameters))
+    done = fit_adam(problem.rough(100), start, 20)
+    assert done.loss < 0.9 * fit(problem.rough(100), start, iterations=0).loss
+
+
+def test_a_fit_goes_on_from_its_checkpoint(problem: Problem, tmp_path: Path):
+    thin = problem.rough(120)
+    (start,) = spread_starts(problem.parameters, 0.05, 1, 2, shipped_truth(problem.parameters))
+    file = tmp_path / "fit.npz"
+    fit(thin, start, iterations=2, checkpoint=file)
+    gone_on = fit(thin, start, iterations=4, checkpoint=file)
+    straight = fit(thin, start, iterations=4)
+    np.testing.assert_allclose(gone_on.z, straight.z, rtol=1e-6, atol=1e-8)
+    other = replace(thin, schemes=(thin.schemes[0]._replace(substeps=9),))
+    with pytest.raises(MyogradError, match="another fit"):
+        fit(other, start, checkpoint=file)
+
+
+def test_a_fitted_model_is_saved(problem: Problem, tmp_path: Path):
+    p = problem.parameters
+    true = shipped_truth(p)
+    file = tmp_path / "person.osim"
+    mg.save_model(fitted_model(problem.model, p, true), file)
+    again = mg.load_model(file)
+    k = again.muscle_names.index("DELT1")
+    place = p.names.index("DELT1 optimal_fiber_length")
+    assert float(again.muscles.optimal_fiber_length[k]) == pytest.approx(true[place], rel=1e-12)
+    assert float(again.bodies.mass[again.body_names.index("ulna")]) == pytest.approx(true[p.names.index("ulna mass")])
+
+
+# Recordings that cannot identify -----------------------------------------------------------------------------
+
+
+def test_no_movement_is_told(problem: Problem, recording: Recording):
+    still = replace(
+        recording, q=np.tile(recording.q[:1], (len(recording), 1)), u=0 * recording.u, udot=0 * recording.udot
+    )
+    with pytest.raises(MyogradError, match="nothing moves"):
+        check(replace(problem, recordings=(still,)))
+
+
+def test_one_axis_is_told(problem: Problem, recording: Recording):
+    q, u = np.tile(recording.q[:1], (len(recording), 1)), 0 * recording.u
+    elbow = problem.model.coordinate_names.index("elbow_flexion")
+    q[:, elbow], u[:, elbow] = recording.q[:, elbow], recording.u[:, elbow]
+    with pytest.raises(MyogradError, match="only elbow_flexion moves"):
+        check(replace(problem, recordings=(replace(recording, q=q, u=u),)))
+
+
+def test_a_dead_channel_is_told(problem: Problem, recording: Recording):
+    emg = recording.emg.copy()
+    emg[:, recording.channels.index("DELT2")] = 0.05
+    with pytest.raises(MyogradError, match="'DELT2' is flat"):
+        check(replace(problem, recordings=(replace(recording, emg=emg),)))
+
+
+def test_good_recordings_pass(problem: Problem):
+    check(problem)
+
+
+def test_shifted_clocks_are_told(problem: Problem):
+    data = problem.data[0]
+    late = round(0.5 / problem.schemes[0].step)
+    shifted = jnp.roll(data.emg, late, axis=0)
+    with pytest.raises(MyogradError, match=r"taken about 0.(4|5) s earlier.* clocks"):
+        check(replace(problem, data=(data._replace(emg=shifted),)))
+
+
+def test_noise_that_is_taken_for_motion_is_told(problem: Problem, recording: Recording):
+    noise = 30 * np.random.default_rng(1).standard_normal(recording.udot.shape)
+    noisy = replace(recording, udot=recording.udot + noise)
+    with pytest.raises(MyogradError, match=r"mostly above 15 Hz.*Give a low-pass"):
+        check(replace(problem, recordings=(noisy,)))
+
+
+def tables(arm: mg.Model, recording: Recording) -> tuple[Table, Table]:
+    free = [arm.coordinate_names[i] for i in arm.constraints.free]
+    columns = [arm.coordinate_names.index(name) for name in free]
+    motion = Table(recording.time, np.rad2deg(recording.q[:, columns]), tuple(free), in_degrees=True)
+    return motion, Table(recording.time, recording.emg, tuple(f"emg_{name}" for name in recording.channels))
+
+
+def test_tables_become_a_recording(arm: mg.Model, recording: Recording):
+    motion, emg = tables(arm, recording)
+    read = read_recording(arm, motion, emg, low_pass=None)
+    np.testing.assert_allclose(read.q, recording.q, atol=1e-9)
+    inside = slice(20, -20)
+    np.testing.assert_allclose(read.udot[inside], recording.udot[inside], atol=0.05 * np.abs(recording.udot).max())
+    assert read.channels == recording.channels
+
+
+def test_names_that_do_not_match_are_told(arm: mg.Model, recording: Recording):
+    motion, emg = tables(arm, recording)
+    wrong = Table(emg.time, emg.data, ("emg_DELTA1", *emg.names[1:]))
+    with pytest.raises(MyogradError, match=r"'emg_DELTA1' names no muscle.*DELT1"):
+        read_recording(arm, motion, wrong)
+    with pytest.raises(MyogradError, match="no column for coordinate"):
+        read_recording(arm, Table(motion.time, motion.data, ("elbow", *motion.names[1:]), in_degrees=True), emg)
+
+
+def test_recordings_that_do_not_overlap_are_told(arm: mg.Model, recording: Recording):
+    motion, emg = tables(arm, recording)
+    with pytest.raises(MyogradError, match="clocks shifted"):
+        read_recording(arm, motion, Table(emg.time + 100, emg.data, emg.names))
+
+
+# The independent set -----------------------------------------------------------------------------------------
+
+
+@pytest.mark.skipif(not OPENSIM.exists(), reason=f"OpenSim's recordings are not at {OPENSIM}")
+def test_the_truth_explains_opensims_movement():
+    model = mg.load_model(OPENSIM / "subjectA" / "arm16.osim")
+    recording = opensim_recording(model, OPENSIM / "subjectA" / "move1.npz", "move1").part(slice(0, 801))
+    start = {"delay": 22.6 * 0.002, "c1": -0.8, "c2": -0.6}
+    deep = ("INFSP", "SUBSC", "TRImed", "BRA", "PQ")
+    problem = identification(model, [recording], deep, BODIES, start=start)
+    assert problem.seen.hidden == ("TRIlat", "BRD")
+    assert len(problem.base.names) == 24
+    z = problem.parameters.start()
+    assert np.sqrt(np.mean(problem.residual(z)[0] ** 2)) < 1e-5
+    practical = identification(model, [recording], deep, BODIES, start=start, fibers="solved", known=problem.mechanics)
+    assert np.sqrt(np.mean(practical.residual(z := practical.parameters.start(), practical.guess(z))[0] ** 2)) < 2e-4

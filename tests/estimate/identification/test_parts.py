@@ -1,0 +1,280 @@
+"""The parts of an identification: inertial parameters, fibres solved over a recording, the residual in two forms, rank."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+import jax
+import jax.numpy as jnp
+import numpy as np
+import pytest
+
+import myograd as mg
+from myograd.errors import MyogradError
+from myograd.estimate.identification import forces, inertia
+from myograd.estimate.identification.parameters import MUSCLE
+from myograd.estimate.identification.problem import identification
+from myograd.estimate.identification.rank import base_parameters, check_names, seen_muscles, unreached
+from myograd.estimate.identification.recording import Recording, follow
+from myograd.estimate.identification.residual import muscle_forces, paper_residual
+from myograd.estimate.inverse.mechanics import mechanics
+from myograd.models import model_path
+
+BODIES = ("humerus", "ulna", "radius")
+DEEP = ("INFSP", "SUBSC", "TRImed", "BRA", "PQ")
+
+
+@pytest.fixture(scope="module")
+def arm() -> mg.Model:
+    return mg.load_model(model_path("arm"))
+
+
+@pytest.fixture(scope="module")
+def swing(arm: mg.Model) -> Recording:
+    """A smooth motion of all five coordinates with smooth EMG; nothing says that the one causes the other."""
+    t = 0.01 * np.arange(60)
+    free = arm.constraints.free
+    random = np.random.default_rng(3)
+    middle, speed, phase = np.array([0.7, 0.8, 0.1, 1.3, 0.3]), random.uniform(3, 6, 5), random.uniform(0, 6, 5)
+    motion = np.zeros((3, len(t), len(arm.coordinate_names)))
+    angle = np.outer(t, speed) + phase
+    motion[0][:, free] = middle + 0.3 * np.sin(angle)
+    motion[1][:, free] = 0.3 * speed * np.cos(angle)
+    motion[2][:, free] = -0.3 * speed**2 * np.sin(angle)
+    m = len(arm.muscle_names)
+    emg = 0.3 + 0.2 * np.sin(np.outer(t, random.uniform(5, 15, m)) + random.uniform(0, 6, m))
+    return Recording("swing", t, *follow(arm, *motion), emg, arm.muscle_names)
+
+
+@pytest.fixture(scope="module")
+def worked_out(arm: mg.Model, swing: Recording):
+    return mechanics(arm, swing, BODIES)
+
+
+# Inertia -----------------------------------------------------------------------------------------------------
+
+
+def random_body(seed: int) -> np.ndarray:
+    random = np.random.default_rng(seed)
+    spread = random.normal(size=(3, 3))
+    spread = 0.01 * (spread @ spread.T + 0.3 * np.eye(3))
+    moment = 2.0 * (np.trace(spread) * np.eye(3) - spread)
+    return np.array([2.0, *random.normal(size=3), *(moment[a, b] for a, b in inertia._PAIRS)])
+
+
+def test_moments_and_back():
+    body = random_body(0)
+    np.testing.assert_allclose(inertia.stated(inertia.moments(jnp.asarray(body))), body, rtol=1e-12, atol=1e-14)
+
+
+def test_free_numbers_of_a_body_start_at_the_identity():
+    body = random_body(1)
+    free = np.linalg.solve(inertia.body_map(body), inertia.moments(jnp.asarray(body)))
+    np.testing.assert_allclose(inertia.free_matrix(free), np.eye(4), atol=1e-10)
+
+
+@pytest.mark.parametrize("size", [0.1, 3.0])
+def test_bodies_are_valid_where_the_free_matrix_is_positive_definite(size: float):
+    body = random_body(2)
+    free = np.concatenate([np.ones(4), np.zeros(6)]) + size * np.random.default_rng(4).normal(size=10)
+    P = np.asarray(inertia.pseudo_inertia(jnp.asarray(inertia.body_map(body) @ free)))
+    assert np.linalg.eigvalsh(inertia.free_matrix(free))[0] * (1 if size < 1 else -1) > 0
+    assert (np.linalg.eigvalsh(P)[0] > 0) == (size < 1)
+    assert np.isinf(inertia.divergence(np.array([1.0, 1, 1, -0.1, 0, 0, 0, 0, 0, 0])))
+
+
+def test_divergence_is_its_rows_squared_to_second_order():
+    random = np.random.default_rng(5)
+    z = np.concatenate([random.uniform(0.5, 1.5, 4), 0.2 * random.normal(size=6)])
+    b, A = inertia.divergence_rows(z)
+    step = 1e-4 * random.normal(size=10)
+    exact = inertia.divergence(z + step) - inertia.divergence(z)
+    assert exact == pytest.approx(np.sum((A @ step + b) ** 2) - b @ b, rel=1e-6)
+
+
+def test_a_body_that_cannot_exist_is_made_one_that_can():
+    body = random_body(6)
+    body[4:] = [1.0, 0.1, 0.1, 0, 0, 0]  # xx above yy + zz
+    made = inertia.valid(body)
+    assert np.linalg.eigvalsh(inertia._spread(made))[0] > 0
+    np.testing.assert_array_equal(made[:4], body[:4])
+
+
+def test_needs_and_masses_are_linear_in_the_moments(arm: mg.Model, swing: Recording, worked_out):
+    moments = np.concatenate([inertia.moments(jnp.asarray(row)) for row in inertia.stated_bodies(arm, BODIES)])
+    for k in (0, 31):
+        C = worked_out.motion[k]
+        need = C.T @ np.asarray(mg.inverse_dynamics(arm, swing.q[k], swing.u[k], swing.udot[k]))
+        np.testing.assert_allclose(worked_out.need[k] + worked_out.need_per[k] @ moments, need, rtol=1e-9, atol=1e-9)
+        M = C.T @ np.asarray(mg.mass_matrix(arm, swing.q[k])) @ C
+        np.testing.assert_allclose(worked_out.mass[k] + worked_out.mass_per[k] @ moments, M, rtol=1e-9, atol=1e-12)
+
+
+# Fibres ------------------------------------------------------------------------------------------------------
+
+
+def test_solved_fibers_balance_and_have_right_derivatives(arm: mg.Model):
+    driven = forces.only(arm, ("PECM1", "DELT2", "BIClong"))
+    t = 0.005 * np.arange(80)
+    base = np.asarray(driven.muscles.tendon_slack_length + 0.95 * driven.muscles.optimal_fiber_length)
+    length = jnp.asarray(base + 0.006 * np.sin(np.outer(6 * t, [1.0, 1.3, 0.7])))
+    a = jnp.asarray(0.3 + 0.2 * np.sin(np.outer(11 * t, [1.0, 0.8, 1.2])))
+
+    @jax.jit
+    def force(strength, slack, a):
+        muscle = jnp.stack([strength, *(getattr(driven.muscles, n) for n in MUSCLE[1:4]), slack, jnp.ones(3)])
+        it = forces.with_values(driven, muscle)
+        fiber = forces.solved_fibers(it, length, a, 0.005, forces.resting_fibers(it, length, a))
+        velocity = forces.rate_of(fiber, 0.005, 3)
+        balance = forces._balance(it, length, a, fiber, velocity)
+        return forces.forces_of_fibers(it, a, fiber, velocity), balance
+
+    own = driven.muscles.max_isometric_force, driven.muscles.tendon_slack_length, a
+    assert np.abs(force(*own)[1]).max() < 1e-9
+    random = np.random.default_rng(0)
+    tangent = (
+        own[0] * random.normal(size=3),
+        0.01 * own[1] * random.normal(size=3),
+        0.1 * jnp.asarray(random.normal(size=a.shape)),
+    )
+    slope = jax.jvp(lambda *x: force(*x)[0], own, tangent)[1]
+    h = 1e-5
+    above, below = (force(*(x + s * h * d for x, d in zip(own, tangent, strict=True)))[0] for s in (1, -1))
+    np.testing.assert_allclose(slope, (above - below) / (2 * h), rtol=1e-4, atol=1e-4 * float(jnp.abs(slope).max()))
+
+
+def test_carried_fibers_keep_their_tendons_stretched(arm: mg.Model):
+    driven = forces.only(arm, ("PECM1", "TRIlong"))
+    before = jnp.stack([*(getattr(driven.muscles, name) for name in MUSCLE[:5]), jnp.ones(2)])
+    after = before * jnp.array([1.0, 0.9, 1.0, 1.2, 1.02, 1.0])[:, None]
+    fiber = 0.9 * before[1] * jnp.ones((3, 2))
+    length = before[4] * 1.02 + jnp.sqrt(fiber**2 - (before[1] * jnp.sin(before[3])) ** 2)
+    np.testing.assert_allclose(forces.carried(fiber, length, before, before), fiber, rtol=1e-12)
+    along = jnp.sqrt(forces.carried(fiber, length, before, after) ** 2 - (after[1] * jnp.sin(after[3])) ** 2)
+    np.testing.assert_allclose((length - along) / after[4], 1.02, rtol=1e-12)
+
+
+def test_solved_fibers_converge_with_their_order(arm: mg.Model):
+    """Halving the step makes the error smaller by two to the power of the order."""
+    driven = forces.only(arm, ("DELT2",))
+    base = float(driven.muscles.tendon_slack_length[0] + 0.95 * driven.muscles.optimal_fiber_length[0])
+
+    def final(step: float, order: int) -> float:
+        t = np.arange(0, 0.4 + 1e-9, step)
+        rise = t**5 / (t**5 + 0.01)  # starts smoothly from rest
+        length, a = jnp.asarray(base + 0.02 * rise)[:, None], jnp.asarray(0.2 + 0.4 * rise)[:, None]
+        found = jax.jit(
+            lambda L, a: forces.solved_fibers(driven, L, a, step, forces.resting_fibers(driven, L, a), order)
+        )(length, a)
+        return float(found[-1, 0])
+
+    best = final(0.0005, 4)
+    for order in (2, 3):
+        coarse, fine = abs(final(0.01, order) - best), abs(final(0.005, order) - best)
+        assert coarse / fine > 0.7 * 2**order
+
+
+# The residual ------------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("deep", [DEEP, ()], ids=["M1", "M2"])
+def test_both_forms_of_the_residual_agree(arm: mg.Model, swing: Recording, worked_out, deep: tuple[str, ...]):
+    """Eq. 14 by elimination, and as the paper writes it, with multipliers."""
+    problem = identification(arm, [swing], deep, BODIES, skip=0.0, known=[worked_out])
+    p = problem.parameters
+    z = p.start()
+    r, fibers = problem.residual(z, problem.guess(z))
+    r = r.reshape(len(swing), -1)
+    unknowns = p.unknowns(jnp.asarray(z))
+    data = problem._from(fibers)[0]
+    force, _ = muscle_forces(problem.driven, problem.schemes[0], data, unknowns.muscle, unknowns.common)
+    for k in (5, 40):
+        q, u = swing.q[k], swing.u[k]
+        pull = -np.asarray(mg.muscle_gradients(arm, q))
+        which = [arm.muscle_names.index(name) for name in problem.seen.identifiable]
+        G, bias = mg.constraint_jacobian(arm, q), mg.constraint_bias(arm, q, u)
+        paper = paper_residual(
+            mg.mass_matrix(arm, q),
+            mg.bias_forces(arm, q, u),
+            G,
+            -bias,
+            swing.udot[k],
+            jnp.asarray(pull[which].T) @ force[k],
+            jnp.asarray(pull[[arm.muscle_names.index(name) for name in deep]]),
+        )
+        assert np.linalg.norm(r[k]) == pytest.approx(float(jnp.linalg.norm(paper)), rel=1e-6)
+
+
+@pytest.mark.parametrize("gains", [False, True])
+def test_the_jacobian_is_that_of_the_residual(arm: mg.Model, swing: Recording, worked_out, gains: bool):
+    numbers = MUSCLE if gains else None
+    problem = identification(arm, [swing], DEEP, BODIES, of_muscle=numbers, skip=0.0, known=[worked_out])
+    p, random = problem.parameters, np.random.default_rng(1)
+    z = p.start() + 0.01 * p.scales() * random.normal(
+        size=len(p.names)
+    )  # off a delay of whole samples, where slopes jump
+    r, J, fibers = problem.linearized(z, problem.guess(z))
+    np.testing.assert_allclose(r, problem.residual(z, fibers)[0], rtol=1e-9, atol=1e-9)
+    change = 1e-5 * p.scales() * random.normal(size=len(z))
+    above, below = (problem.residual(z + s * change, fibers)[0] for s in (1, -1))
+    np.testing.assert_allclose(J @ change, (above - below) / 2, atol=2e-5 * np.abs(J @ change).max())
+
+
+# Rank --------------------------------------------------------------------------------------------------------
+
+
+def test_which_muscles_are_seen(arm: mg.Model, worked_out):
+    seen, free = seen_muscles(arm, [worked_out], DEEP)
+    assert seen.hidden == ("TRIlat", "BRD")  # as in the paper, III-D
+    assert seen.equations == 1
+    reached = np.einsum("tnk,tmn->tkm", free[0], worked_out.arms)[:, :, [arm.muscle_names.index(n) for n in DEEP]]
+    assert np.abs(reached).max() < 1e-9
+
+
+def test_nothing_deep_sees_everything(arm: mg.Model, worked_out):
+    seen, _ = seen_muscles(arm, [worked_out], ())
+    assert seen.identifiable == arm.muscle_names
+    assert seen.equations == seen.coordinates == 5
+
+
+def test_too_many_deep_muscles_are_refused(arm: mg.Model, worked_out):
+    with pytest.raises(MyogradError, match="any parameters would fit"):
+        seen_muscles(arm, [worked_out], arm.muscle_names[3:])
+
+
+def test_a_muscle_without_emg_must_be_deep(arm: mg.Model):
+    channels = [name for name in arm.muscle_names if name != "DELT2"]
+    with pytest.raises(MyogradError, match=r"no EMG of DELT2.*--deep"):
+        check_names(arm, DEEP, channels)
+
+
+def test_rigid_tendons_are_refused(arm: mg.Model, swing: Recording, worked_out):
+    kinds = replace(arm.muscle_classes, rigid_tendon=tuple(name == "DELT2" for name in arm.muscle_names))
+    with pytest.raises(MyogradError, match="'DELT2' has a rigid tendon"):
+        identification(replace(arm, muscle_classes=kinds), [swing], DEEP, BODIES, known=[worked_out])
+
+
+def test_muscles_can_be_identified_without_bodies(arm: mg.Model, swing: Recording):
+    problem = identification(arm, [swing], DEEP, skip=0.0)
+    assert problem.parameters.of_bodies == 0
+    whole = identification(arm, [swing], DEEP, BODIES, skip=0.0)
+    r = [one.residual(one.parameters.start(), one.guess(one.parameters.start()))[0] for one in (problem, whole)]
+    np.testing.assert_allclose(r[0], r[1], rtol=1e-7, atol=1e-9)
+
+
+def test_unreached_directions_are_continuous(worked_out, arm: mg.Model):
+    (free,) = unreached([worked_out], [arm.muscle_names.index(name) for name in DEEP])
+    np.testing.assert_allclose(
+        np.einsum("tni,tnj->tij", free, free), np.tile(np.eye(free.shape[2]), (len(free), 1, 1)), atol=1e-12
+    )
+    assert np.abs(np.diff(free, axis=0)).max() < 0.2
+
+
+def test_base_parameters_give_the_same_needs(arm: mg.Model, worked_out):
+    """Inertias with the same base parameters need the same forces along the directions that are seen."""
+    free = unreached([worked_out], [arm.muscle_names.index(name) for name in DEEP])
+    base = base_parameters([worked_out], free, BODIES)
+    assert len(base.names) < 30
+    hidden = np.linalg.svd(base.combine)[2][len(base.names) :]
+    rows = np.einsum("tnk,tnp->tkp", free[0], worked_out.need_per).reshape(-1, 30)
+    assert np.abs(rows @ hidden.T).max() < 1e-7 * np.abs(rows).max()

@@ -1,0 +1,199 @@
+"""One structure, many people: models scaled from one template are equal but for their numbers, share compiled programs, and
+stack."""
+
+from __future__ import annotations
+
+import copy
+import subprocess
+import sys
+from pathlib import Path
+from typing import Any
+
+import jax
+import jax.numpy as jnp
+import numpy as np
+import pytest
+
+import myograd as mg
+from myograd.files.osim.read import read_osim
+from myograd.files.osim.write import write_osim
+from myograd.model.description import ModelDescription
+from myograd.models import model_path
+
+PEOPLE = 64
+
+
+def somebody(template: ModelDescription, seed: int) -> ModelDescription:
+    """Another person of the template: masses, segment lengths, muscle parameters, wrap sizes, curve parameters, and a name."""
+    random = np.random.default_rng(seed)
+    person = copy.deepcopy(template)
+    person.name = f"subject{seed:02}"
+    person.credits = f"person number {seed}"
+
+    def about(x: float, spread: float = 0.05) -> float:
+        return float(x) * (1 + spread * random.uniform(-1, 1))
+
+    def scaled(point: Any) -> tuple[float, float, float]:
+        x, y, z = (about(number) for number in point)
+        return x, y, z
+
+    for body in person.bodies:
+        body.mass, body.mass_center = about(body.mass), scaled(body.mass_center)
+        body.inertia = tuple(about(number) for number in body.inertia)  # type: ignore[assignment]
+    for frame in person.frames().values():
+        if hasattr(frame, "translation"):
+            frame.translation = scaled(frame.translation)  # type: ignore[union-attr]
+    for surface in person.wrap_objects().values():
+        surface.radius, surface.length = about(surface.radius), about(surface.length)
+        surface.dimensions, surface.translation = scaled(surface.dimensions), scaled(surface.translation)
+    for muscle in person.muscles:
+        for name in ("max_isometric_force", "optimal_fiber_length", "tendon_slack_length", "max_contraction_velocity"):
+            setattr(muscle, name, about(getattr(muscle, name)))
+        muscle.numbers["ForceVelocityCurve/isometric_slope"] = about(5.0)
+        muscle.numbers["FiberForceLengthCurve/strain_at_one_norm_force"] = about(0.7)
+        muscle.numbers["TendonForceLengthCurve/strain_at_one_norm_force"] = about(0.049)
+        muscle.numbers["minimum_activation"] = about(0.01)
+        for point in muscle.path.points:
+            if hasattr(point, "location"):
+                point.location = scaled(point.location)  # type: ignore[union-attr]
+    for force in person.forces:
+        for name, value in vars(force).items():
+            if isinstance(value, float):
+                setattr(force, name, about(value))
+    return person
+
+
+@pytest.fixture(scope="module")
+def template() -> ModelDescription:
+    return read_osim(model_path("leg"))
+
+
+@pytest.fixture(scope="module")
+def people(template: ModelDescription) -> list[mg.Model]:
+    return [mg.compile_model(somebody(template, seed)) for seed in range(PEOPLE)]
+
+
+def structure(model: mg.Model) -> Any:
+    return jax.tree.structure(model)
+
+
+def test_people_of_one_template_have_equal_structures(people: list[mg.Model]):
+    first, second = people[:2]
+    assert structure(first) == structure(second)
+    assert hash(structure(first)) == hash(structure(second))
+    assert first.name != second.name
+    differ = [not np.array_equal(a, b) for a, b in zip(*map(jax.tree.leaves, (first, second)), strict=True)]
+    assert sum(differ) > 20
+
+
+def test_another_muscle_is_another_structure(template: ModelDescription, people: list[mg.Model]):
+    fewer = copy.deepcopy(template)
+    fewer.muscles.pop()
+    assert structure(mg.compile_model(fewer)) != structure(people[0])
+
+
+def test_no_number_is_static(people: list[mg.Model]):
+    """Every number of the description that was changed is found among the leaves, or follows from them: none is left behind."""
+    first, second = people[:2]
+    swapped = jax.tree.unflatten(structure(first), jax.tree.leaves(second))
+    q, u = mg.assemble(second, second.default_pose()), jnp.full(len(second.coordinate_names), 0.3)
+    a = jnp.full(len(second.muscle_names), 0.4)
+    fiber = mg.muscle_equilibrium(second, q, u, a)
+    controls = jnp.full(len(second.control_names), 0.5)
+
+    def everything(model: mg.Model) -> Any:
+        state = mg.State(q, u, a, fiber)
+        return mg.muscle_dynamics(model, q, u, a, fiber), mg.state_derivative(model, state, controls)
+
+    for one, other in zip(*map(jax.tree.leaves, map(everything, (second, swapped))), strict=True):
+        np.testing.assert_array_equal(one, other)
+
+
+def test_a_compiled_function_is_traced_once_for_all(people: list[mg.Model]):
+    traced = 0
+
+    @jax.jit
+    def arms(model: mg.Model, q: jax.Array) -> jax.Array:
+        nonlocal traced
+        traced += 1
+        return mg.moment_arms(model, q)
+
+    found = [arms(model, mg.assemble(model, model.default_pose())) for model in people[:5]]
+    assert traced == 1
+    assert not np.allclose(found[0], found[1], equal_nan=True)
+
+
+def test_a_stack_is_as_good_as_one_at_a_time(people: list[mg.Model]):
+    stack = jax.tree.map(lambda *x: jnp.stack(x), *people)
+    q = jnp.stack([mg.assemble(model, model.default_pose()) for model in people])
+    u, a = jnp.full_like(q, 0.2), jnp.full((PEOPLE, len(people[0].muscle_names)), 0.3)
+
+    def everything(model: mg.Model, q: jax.Array, u: jax.Array, a: jax.Array) -> Any:
+        rest = mg.equilibrium_state(model, q, u, a)
+        state = mg.State(q, u, a, 1.01 * rest.fiber_length)  # at rest, a fibre's velocity is all rounding
+        rate = mg.state_derivative(model, state, jnp.full(len(model.control_names), 0.5))
+        return mg.moment_arms(model, q), mg.mass_matrix(model, q), rate, state
+
+    single = jax.jit(everything)
+    together = jax.jit(jax.vmap(everything))(stack, q, u, a)
+    for k, model in enumerate(people):
+        alone = single(model, q[k], u[k], a[k])
+        for one, other in zip(jax.tree.leaves(alone), jax.tree.leaves(together), strict=True):
+            size = np.nanmax(np.abs(one), initial=1e-12)
+            np.testing.assert_allclose(np.asarray(other[k]) / size, np.asarray(one) / size, atol=1e-9)
+
+
+def test_a_second_person_compiles_nothing(template: ModelDescription, tmp_path: Path):
+    """In another process, so that nothing is compiled beforehand; JAX tells of every compilation."""
+    for seed in (1, 2):
+        write_osim(somebody(template, seed), tmp_path / f"subject{seed}.osim")
+    program = f"""
+import warnings; warnings.simplefilter("ignore")
+import jax, myograd as mg
+compiled = []
+jax.monitoring.register_event_duration_secs_listener(
+    lambda name, seconds, **_: compiled.append(name) if "backend_compile" in name else None)
+def arms(path):
+    model = mg.load_model(path)
+    return mg.moment_arms(model, mg.assemble(model, model.default_pose()))
+arms({str(tmp_path / "subject1.osim")!r})
+first = len(compiled)
+arms({str(tmp_path / "subject2.osim")!r})
+print(first, len(compiled) - first)
+"""
+    run = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True, check=True)
+    first, second = map(int, run.stdout.split())
+    assert first > 0
+    assert second == 0
+
+
+def test_numbers_are_not_saved_with_somebody_elses_document(people: list[mg.Model], tmp_path: Path):
+    """A compiled function hands out the static half of the model it was traced with."""
+
+    @jax.jit
+    def heavier(model: mg.Model) -> mg.Model:
+        return jax.tree.map(lambda x: x, model)
+
+    heavier(people[0])
+    second = heavier(people[1])
+    with pytest.raises(mg.ModelError, match=r"not from the document that it carries, 'subject00'.*like=MODEL"):
+        mg.save_model(second, tmp_path / "mixed.osim")
+    assert not (tmp_path / "mixed.osim").exists()
+    mg.save_model(second, tmp_path / "second.osim", like=people[1])
+    again = mg.load_model(tmp_path / "second.osim")
+    assert again.name == "subject01"
+    np.testing.assert_array_equal(again.bodies.mass, people[1].bodies.mass)
+    stack = jax.tree.map(lambda *x: jnp.stack(x), *people[:2])
+    with pytest.raises(mg.ModelError, match="a stack of models"):
+        mg.save_model(stack, tmp_path / "stack.osim")
+    mg.save_model(jax.tree.map(lambda x: x[0], stack), tmp_path / "one.osim")
+
+
+def test_every_changed_number_is_saved(people: list[mg.Model], tmp_path: Path):
+    """The numbers of one person, written into the document of another."""
+    mg.save_model(people[1], tmp_path / "swapped.osim", like=people[0])
+    again = mg.load_model(tmp_path / "swapped.osim")
+    assert again.name == "subject00"
+    for (path, x), y in zip(jax.tree_util.tree_leaves_with_path(people[1]), jax.tree.leaves(again), strict=True):
+        if jax.tree_util.keystr(path) != ".fingerprint":
+            np.testing.assert_allclose(y, x, rtol=1e-12, atol=1e-14, err_msg=jax.tree_util.keystr(path))

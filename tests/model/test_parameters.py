@@ -1,0 +1,132 @@
+"""Numbers of a model by name: every one is found, changed and differentiated."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import jax
+import jax.numpy as jnp
+import numpy as np
+import pytest
+
+import myograd as mg
+from computed import OWN, loaded
+from force_bench import FORCES, bench
+from muscle_bench import bench as muscle_bench
+from myograd.model.parameters import Selection, find, leaves_by_name, parameter_places, values_of, with_values
+from myograd.models import model_path, names
+
+EVERY = {**{name: model_path(name) for name in names()}, **OWN}
+
+
+@pytest.mark.parametrize("name", EVERY)
+def test_places_exist_and_are_distinct(name: str):
+    model = loaded(EVERY[name])
+    places, arrays = parameter_places(model), leaves_by_name(model)
+    assert len(set((place.leaf, place.index) for place in places.values())) == len(places)
+    for place in places.values():
+        assert np.shape(arrays[place.leaf][place.index]) == ()
+
+
+def test_names_are_those_that_one_would_guess():
+    leg = loaded(model_path("leg"))
+    places = parameter_places(leg)
+    for name in ("gravity.y", f"{leg.body_names[0]}.mass", f"{leg.body_names[1]}.inertia.xx"):
+        assert name in places
+    muscle = leg.muscle_names[0]
+    for field in ("max_isometric_force", "ForceVelocityCurve.isometric_slope", "minimum_activation", "fiber_damping"):
+        assert f"{muscle}.{field}" in places
+    assert any(name.endswith(".radius") for name in places)
+    assert places[f"{muscle}.max_isometric_force"].unit == "N"
+
+
+def test_what_a_class_does_not_have_has_no_name():
+    model = mg.compile_model(muscle_bench())
+    places = parameter_places(model)
+    assert "thelen.KshapeActive" in places and "damped.KshapeActive" not in places
+    assert "damped.fiber_damping" in places and "thelen.fiber_damping" not in places
+    assert "classic.TendonForceLengthCurve.curviness" in places  # it is stated there,
+    assert "damped.TendonForceLengthCurve.curviness" not in places  # and here left to the class
+
+
+@pytest.mark.parametrize("case", [case for case in FORCES if case != "switched off"])
+def test_forces_have_names(case: str):
+    model = mg.compile_model(bench(case))
+    owners = {name.partition(".")[0] for name in parameter_places(model)}
+    assert {force.name for force in bench(case).forces} <= owners
+
+
+def test_values_are_changed_by_name():
+    leg = loaded(model_path("leg"))
+    body, muscle = leg.body_names[0], leg.muscle_names[2]
+    changed = with_values(leg, {f"{body}.mass": 9.5, f"{muscle}.max_isometric_force": 4000, "gravity.y": -1.62})
+    assert changed.bodies.mass[0] == 9.5
+    assert changed.muscles.max_isometric_force[2] == 4000
+    assert changed.gravity[1] == -1.62
+    assert leg.bodies.mass[0] != 9.5
+    assert jax.tree.structure(changed) == jax.tree.structure(leg)
+    assert values_of(changed, [f"{body}.mass", "gravity.x"]) == {
+        f"{body}.mass": 9.5,
+        "gravity.x": float(leg.gravity[0]),
+    }
+    assert with_values(leg, {}) is leg
+
+
+def test_numbers_without_an_owner_go_by_their_place():
+    leg = loaded(model_path("leg"))
+    assert find(leg, "joints.slopes[0,0]").leaf == ".joints.slopes"
+    assert find(leg, "muscles.numbers['minimum_activation'][1]").index == (1,)
+    changed = with_values(leg, {"joints.offsets[3]": 0.25})
+    assert changed.joints.offsets[3] == 0.25
+
+
+@pytest.mark.parametrize(
+    ("name", "message"),
+    [
+        ("thigh.mas", "has no parameter 'thigh.mas'; did you mean 'thigh.mass'"),
+        ("joints.slopes[900,0]", r"the array joints.slopes of 'leg' has shape"),
+        ("joints.slops[0,0]", "has no parameter"),
+    ],
+)
+def test_wrong_names_are_told(name: str, message: str):
+    with pytest.raises(mg.ModelError, match=message):
+        with_values(loaded(model_path("leg")), {name: 1.0})
+
+
+def test_wrong_values_are_told():
+    leg = loaded(model_path("leg"))
+    with pytest.raises(mg.ModelError, match="not a finite number"):
+        with_values(leg, {"thigh.mass": float("nan")})
+    with pytest.raises(mg.ModelError, match="one number, not an array"):
+        with_values(leg, {"thigh.mass": [1.0, 2.0]})
+    with pytest.raises(mg.ModelError, match="chosen twice"):
+        Selection(leg, ["thigh.mass", "thigh.mass"])
+
+
+def test_a_selection_is_a_vector_to_differentiate_by():
+    leg = loaded(model_path("leg"))
+    chosen = Selection(leg, ["thigh.mass", f"{leg.muscle_names[0]}.ForceVelocityCurve.isometric_slope", "gravity.y"])
+    q = leg.default_pose()
+    state = mg.initial_state(leg)
+
+    def speed(values):
+        return jnp.sum(
+            mg.state_derivative(chosen.set(leg, values), state, jnp.full(len(leg.control_names), 0.4)).u ** 2
+        )
+
+    at = chosen.get(leg)
+    slope = jax.jit(jax.grad(speed))(at)
+    program = jax.jit(speed)
+    for k, step in enumerate(1e-5 * jnp.abs(at)):
+        quotient = (program(at.at[k].add(step)) - program(at.at[k].add(-step))) / (2 * step)
+        np.testing.assert_allclose(slope[k], quotient, rtol=1e-5, atol=1e-9 * np.abs(slope).max())
+    assert len(chosen) == 3
+    assert np.array_equal(chosen.get(chosen.set(leg, at)), at)
+    assert q.shape == (len(leg.coordinate_names),)
+
+
+def test_public_models_have_names_for_all_bodies_and_muscles(pack_model: Path):
+    model = loaded(pack_model)
+    places = parameter_places(model)
+    assert all(f"{body}.mass" in places for body in model.body_names)
+    assert all(f"{muscle}.max_isometric_force" in places for muscle in model.muscle_names)

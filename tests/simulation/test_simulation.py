@@ -1,0 +1,258 @@
+"""`simulate`: what it accepts, refuses, keeps when it must stop; states and constraints over time; tables."""
+
+from __future__ import annotations
+
+import functools
+
+import jax
+import jax.numpy as jnp
+import numpy as np
+import pytest
+from typer.testing import CliRunner
+
+import myograd as mg
+from myograd import models
+from myograd.app.cli import app
+from myograd.errors import ModelError, MyogradError
+from myograd.files.tables.table import Table
+
+
+@functools.cache
+def pendulum() -> mg.Model:
+    """Two links, two muscles."""
+    return mg.load_model(models.model_path("double_pendulum"))
+
+
+@functools.cache
+def swing() -> mg.Trajectory:
+    model = pendulum()
+    return mg.simulate(model, mg.initial_state(model, q=[0.6, 0.3]), [0.2, 0.4], duration=0.3, accuracy=1e-8)
+
+
+def test_states_and_controls_over_time():
+    model, motion = pendulum(), swing()
+    assert motion.state.q.shape == (31, 2) and motion.controls.shape == (31, 2)
+    np.testing.assert_allclose(motion.time, np.arange(31) / 100)
+    np.testing.assert_array_equal(np.asarray(motion.controls), np.tile([0.2, 0.4], (31, 1)))
+    # Speeds are the rates of coordinates, and accelerations those of state_derivative.
+    rate = np.gradient(np.asarray(motion.state.q), 0.01, axis=0)[1:-1]
+    np.testing.assert_allclose(rate, motion.state.u[1:-1], atol=2e-2)
+    state = motion.at(10)
+    udot = mg.state_derivative(model, state, np.array([0.2, 0.4])).u
+    np.testing.assert_allclose((motion.state.u[11] - motion.state.u[9]) / 0.02, udot, rtol=0.02)
+
+
+@pytest.mark.parametrize(
+    ("given", "message"),
+    [
+        (dict(controls=lambda t, state: jnp.array([0.5])), r"controls \(control_names\) have shape \(1,\)"),
+        (dict(torques=lambda t, state: jnp.zeros(3)), r"torques.*shape \(3,\)"),
+        (dict(torques=mg.ControlSignal(jnp.array([0.0, 1.0, 0.5]), jnp.zeros((3, 2)))), "torques: time must increase"),
+        (
+            dict(torques=mg.ControlSignal(jnp.array([0.0, 1.0]), jnp.array([[0.0, 0.0], [0.0, jnp.nan]]))),
+            r"torques: \w+ is nan at 1 s",
+        ),
+        (dict(wrenches=lambda t, state: jnp.zeros((2, 3))), r"wrenches.*shape \(2, 3\)"),
+    ],
+)
+def test_functions_that_give_too_little_are_refused(given, message):
+    with pytest.raises(MyogradError, match=message):
+        mg.simulate(pendulum(), **given)
+
+
+def test_given_steps_are_taken_as_they_are_with_progress_too():
+    model, start = pendulum(), mg.initial_state(pendulum(), q=[0.6, 0.3])
+    ways = [
+        mg.simulate(model, start, None, 0.1, integrator="rk4", step=0.025, progress=p) for p in (None, lambda _: None)
+    ]
+    assert [int(way.steps) for way in ways] == [4, 4]
+
+
+def test_going_on_from_a_state_is_going_on():
+    model = pendulum()
+    half = mg.simulate(model, mg.initial_state(model, q=[0.6, 0.3]), [0.2, 0.4], at=[0.0, 0.15], accuracy=1e-8)
+    rest = mg.simulate(model, half.at(-1), [0.2, 0.4], at=[0.3], accuracy=1e-8)
+    assert rest.time.tolist() == [0.3]
+    np.testing.assert_allclose(rest.state.q[-1], swing().state.q[-1], atol=1e-6)
+
+
+def test_progress_is_told_and_changes_nothing():
+    model, heard = pendulum(), []
+    motion = mg.simulate(
+        model, mg.initial_state(model, q=[0.6, 0.3]), [0.2, 0.4], 0.3, accuracy=1e-8, progress=heard.append
+    )
+    assert heard[-1] == pytest.approx(1.0) and len(heard) > 10 and heard == sorted(heard)
+    np.testing.assert_allclose(motion.state.q, swing().state.q, atol=1e-6)
+
+
+def test_controls_as_table_course_and_function_agree():
+    model, start = pendulum(), mg.initial_state(pendulum())
+    time = np.array([0.0, 0.05, 0.1])
+    values = np.array([[0.0, 0.5], [0.4, 0.1], [0.2, 0.2]])
+    table = Table(time, values[:, ::-1], ("/forceset/two_joint", "one_joint"))
+
+    def feedback(t, state):
+        return jnp.stack([jnp.interp(t, time, values[:, k]) for k in range(2)])
+
+    ends = [
+        mg.simulate(model, start, controls, 0.1).state.u[-1]
+        for controls in (table, mg.ControlSignal(time, values), feedback)
+    ]
+    np.testing.assert_allclose(ends[0], ends[1], rtol=1e-12)
+    np.testing.assert_allclose(ends[0], ends[2], rtol=1e-9)
+
+
+def test_many_at_once():
+    """vmap over starts gives what single runs give."""
+    model = pendulum()
+    start = mg.initial_state(model)
+    angles = jnp.array([0.1, 0.4, 0.8])
+
+    def end(angle):
+        moved = mg.State(start.q.at[0].set(angle), start.u, start.activation, start.fiber_length, start.time)
+        return mg.simulate(model, moved, [0.1, 0.1], 0.05).state.q[-1]
+
+    together = jax.jit(jax.vmap(end))(angles)
+    for angle, row in zip(angles, together, strict=True):
+        np.testing.assert_allclose(end(angle), row, atol=1e-9)
+
+
+BAD_TABLES = [
+    (Table(np.array([0.0, 1.0]), np.zeros((2, 1)), ("one_joint",)), "1 of the model's 2 muscles.*two_joint"),
+    (Table(np.array([0.0, 1.0]), np.zeros((2, 2)), ("one_joint", "two_join")), "did you mean 'two_joint'"),
+    (
+        Table(np.array([0.0, 1.0]), np.array([[0, 0.5], [0, 1.5]]), ("one_joint", "two_joint")),
+        "two_joint is 1.5 at 1 s",
+    ),
+    (
+        Table(np.array([0.0, 1.0]), np.array([[0, 0.5], [np.nan, 0]]), ("one_joint", "two_joint")),
+        "one_joint is nan at 1 s",
+    ),
+    (
+        Table(np.array([0.0, 0.5]), np.zeros((2, 2)), ("one_joint", "two_joint")),
+        "from 0 to 0.5 s, but the simulation goes",
+    ),
+    (
+        Table(np.array([0.0, 1.0]), np.zeros((2, 3)), ("one_joint", "two_joint", "/x/one_joint")),
+        "2 columns for 'one_joint'",
+    ),
+    (mg.ControlSignal(np.array([0.0, 0.0]), np.zeros((2, 2))), "time must increase"),
+    (mg.ControlSignal(np.array([0.0, 1.0]), np.zeros((3, 2))), r"times \[n\] and values \[n, 2\]"),
+    (np.array([0.1]), "one for each of its 2 muscles"),
+    (np.array([0.1, -0.2]), "two_joint is -0.2"),
+]
+
+
+@pytest.mark.parametrize(("controls", "said"), BAD_TABLES)
+def test_bad_controls_are_refused(controls, said):
+    with pytest.raises(ModelError, match=said):
+        mg.simulate(pendulum(), None, controls, 1.0)
+
+
+def test_bad_starts_and_times_are_refused():
+    model = pendulum()
+    start = mg.initial_state(model)
+    broken = mg.State(start.q.at[1].set(jnp.nan), start.u, start.activation, start.fiber_length)
+    with pytest.raises(ModelError, match="q of the start is not finite for 'elbow_angle'"):
+        mg.simulate(model, broken)
+    for duration in (0.0, -1.0, float("nan")):
+        with pytest.raises(ModelError, match="positive number of seconds"):
+            mg.simulate(model, start, duration=duration)
+    for at in ([0.2, 0.1], [-0.1, 0.1], [0.0, np.inf]):
+        with pytest.raises(ModelError, match="finite times that increase"):
+            mg.simulate(model, start, at=at)
+    loop = mg.load_model(models.model_path("four_bar"))
+    assembled = mg.initial_state(loop)
+    for q, u, said in (
+        (assembled.q.at[0].add(0.01), assembled.u, "is not assembled.*off by"),
+        (assembled.q, assembled.u.at[0].add(0.1), "moves against its constraints"),
+    ):
+        with pytest.raises(ModelError, match=said):
+            mg.simulate(loop, mg.State(q, u, assembled.activation, assembled.fiber_length))
+
+
+@pytest.mark.parametrize("how", [dict(integrator="tsit5"), dict(integrator="rk4", step=1e-3)])
+def test_a_simulation_that_stops_says_why_and_keeps_what_it_has(how):
+    """A torque that becomes infinite at 0.05 s: a wrench on the first body."""
+    model = pendulum()
+
+    def wrench(t, state):
+        blown = jnp.where(t > 0.05, jnp.inf, 0.0)
+        return jnp.zeros((len(model.body_names), 6)).at[0, 2].set(blown)
+
+    with pytest.raises(mg.SimulationStopped, match=r"at 0\.0(49|5)\d* s.*(shoulder|elbow)_angle") as stop:
+        mg.simulate(model, None, None, 0.1, wrenches=wrench, **how)
+    kept = stop.value.trajectory
+    assert kept is not None and 0.03 <= float(kept.time[-1]) <= 0.0501
+    assert np.isfinite(np.asarray(kept.state.q)).all() and len(kept.time) == len(kept.state.q)
+
+
+def test_energy_and_loops_over_ten_seconds():
+    """A four-bar linkage without its muscles: nothing damps it, and its loop stays closed."""
+    description = mg.read_osim(models.model_path("four_bar"))
+    description.muscles.clear()
+    model = mg.compile_model(description)
+    rest = mg.initial_state(model)
+    u = mg.project_speeds(model, rest.q, jnp.ones_like(rest.u))
+    start = mg.State(rest.q, u, rest.activation, rest.fiber_length)
+    motion = mg.simulate(model, start, None, at=np.linspace(0, 10, 51), accuracy=1e-9)
+    errors = jax.vmap(lambda q: mg.constraint_errors(model, q))(motion.state.q)
+    assert float(jnp.max(jnp.abs(errors))) < 1e-8
+    slip = jax.vmap(lambda q, u: mg.constraint_jacobian(model, q) @ u)(motion.state.q, motion.state.u)
+    assert float(jnp.max(jnp.abs(slip))) < 1e-8
+    energy = mg.energies(model, motion)["total"]
+    assert float(jnp.max(jnp.abs(energy - energy[0]))) < 1e-5 * float(mg.energies(model, motion)["kinetic"].max())
+
+
+def test_states_return_from_their_table(tmp_path):
+    model, motion = pendulum(), swing()
+    table = mg.state_table(model, motion)
+    assert "/jointset/elbow/elbow_angle/value" in table and "/forceset/one_joint/fiber_length" in table
+    mg.write_table(table, tmp_path / "s.sto")
+    back = mg.state_from_table(model, mg.read_table(tmp_path / "s.sto"), time=0.2)
+    for name in ("q", "u", "activation", "fiber_length", "time"):
+        np.testing.assert_allclose(getattr(back, name), getattr(motion.at(20), name), rtol=1e-12, atol=1e-15)
+    with pytest.raises(ModelError, match=r"no row at 0\.2345 s"):
+        mg.state_from_table(model, table, time=0.2345)
+    with pytest.raises(ModelError, match="'wrist' is no state"):
+        mg.state_from_table(model, Table(np.zeros(1), np.zeros((1, 1)), ("wrist",)))
+
+
+def test_command_line_writes_what_opensim_reads(tmp_path, opensim):
+    controls = Table(np.array([0.0, 0.1]), np.full((2, 2), 0.3), ("/forceset/one_joint", "/forceset/two_joint"))
+    mg.write_table(controls, tmp_path / "c.sto")
+    out = tmp_path / "s.sto"
+    run = CliRunner().invoke(
+        app,
+        [
+            "simulate",
+            "double_pendulum",
+            "--controls",
+            str(tmp_path / "c.sto"),
+            "--out",
+            str(out),
+            "--plot",
+            str(tmp_path / "p.html"),
+        ],
+    )
+    assert run.exit_code == 0, run.output
+    theirs = opensim.TimeSeriesTable(str(out))
+    assert theirs.getNumRows() == 11
+    model = opensim.Model(str(models.model_path("double_pendulum")))
+    model.initSystem()
+    states = opensim.StatesTrajectory.createFromStatesTable(model, theirs)
+    assert states.getSize() == 11
+    assert "plotly" in (tmp_path / "p.html").read_text()
+
+
+def test_command_line_refuses_and_says_why(tmp_path):
+    mg.write_table(Table(np.array([0.0, 0.1]), np.full((2, 1), 0.3), ("one_joint",)), tmp_path / "c.sto")
+    for arguments, said in (
+        (["--controls", str(tmp_path / "c.sto")], "two_joint"),
+        (["--integrator", "rk4"], "step=0.001"),
+        (["--integrator", "adam"], "did you mean 'adams'"),
+        (["--interval", "0"], "--interval must be a positive number"),
+        (["--out", str(tmp_path / "s.csv")], "must end in .sto"),
+    ):
+        with pytest.raises(mg.MyogradError, match=said):
+            CliRunner().invoke(app, ["simulate", "double_pendulum", *arguments], catch_exceptions=False)
