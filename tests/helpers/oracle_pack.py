@@ -17,6 +17,7 @@ NO_PACK = (
 )
 
 FILES = sorted(PACK.glob("models/*.osim"))
+NO_VARIANTS = f"the oracle pack at {PACK} has no models with other muscles (_DGF)" if FILES else NO_PACK
 VARIANTS = ("_v46", "_DGF")  # the same models printed by OpenSim 4.6, and with their muscles replaced
 MODELS = [path for path in FILES if not path.stem.endswith(VARIANTS)]
 

@@ -66,13 +66,14 @@ def ours(path: Path, states: dict[str, np.ndarray]) -> np.ndarray:
 
 
 @pytest.mark.parametrize("case", FORCES)
-def test_accelerations(opensim, case: str, states: dict[str, np.ndarray], tmp_path: Path):
+def test_accelerations(opensim, measured, case: str, states: dict[str, np.ndarray], tmp_path: Path):
     path = tmp_path / "bench.osim"
     write_osim(bench(case), path)
     expected, without = (theirs(opensim, p, states) for p in (path, _without_forces(tmp_path)))
     assert np.abs(expected - without).max() > 0.1, "the force does nothing here"
     found = ours(path, states)
     scale = np.maximum(1.0, np.abs(expected).max(axis=1, keepdims=True))
+    measured("other forces" if case not in ACCURACY else case, np.max(np.abs(found - expected) / scale))
     np.testing.assert_array_less(np.abs(found - expected) / scale, ACCURACY.get(case, 1e-10))
 
 
