@@ -106,7 +106,7 @@ def courses(poses: list[list[list[tuple[Any, ...]]]], muscles: int) -> dict[str,
         "path_point_wrap_object": surface,
         "path_frame_names": np.array(frames, str),
         "path_wrap_object_names": np.array(surfaces, str),
-        "path_wraps": on.any(axis=2),
+        "path_wraps": np.asarray(on.any(axis=2)),
     }
 
 

@@ -82,7 +82,7 @@ def some_state(model: mg.Model) -> tuple[Array, Array]:
 def test_the_equation_is_the_sum_of_its_terms(pair: tuple[mg.Model, mg.Model, Shuttle]):
     plain, more, term = pair
     q, u = some_state(plain)
-    now = Instant(0.0, q, u, None, None)  # type: ignore[arg-type]  # it looks at q and u only
+    now = Instant(0.0, q, u, None, None)  # pyright: ignore[reportArgumentType]  # it looks at q and u only
     udot = jnp.asarray(np.random.default_rng(4).normal(size=q.shape))
     for ours, expected in (
         (mg.mass_matrix(more, q), mg.mass_matrix(plain, q) + term.inertia(more, now)),

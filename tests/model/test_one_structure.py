@@ -39,10 +39,10 @@ def somebody(template: ModelDescription, seed: int) -> ModelDescription:
 
     for body in person.bodies:
         body.mass, body.mass_center = about(body.mass), scaled(body.mass_center)
-        body.inertia = tuple(about(number) for number in body.inertia)  # type: ignore[assignment]
+        body.inertia = tuple(about(number) for number in body.inertia)  # pyright: ignore[reportAttributeAccessIssue]
     for frame in person.frames().values():
         if hasattr(frame, "translation"):
-            frame.translation = scaled(frame.translation)  # type: ignore[union-attr]
+            frame.translation = scaled(frame.translation)  # pyright: ignore[reportAttributeAccessIssue]
     for surface in person.wrap_objects().values():
         surface.radius, surface.length = about(surface.radius), about(surface.length)
         surface.dimensions, surface.translation = scaled(surface.dimensions), scaled(surface.translation)
@@ -55,7 +55,7 @@ def somebody(template: ModelDescription, seed: int) -> ModelDescription:
         muscle.numbers["minimum_activation"] = about(0.01)
         for point in muscle.path.points:
             if hasattr(point, "location"):
-                point.location = scaled(point.location)  # type: ignore[union-attr]
+                point.location = scaled(point.location)  # pyright: ignore[reportAttributeAccessIssue]
     for force in person.forces:
         for name, value in vars(force).items():
             if isinstance(value, float):
