@@ -37,6 +37,8 @@ MOST = 500  # intervals: where lengths jump all the time, they are not halved fu
 
 @dataclass(frozen=True)
 class Discontinuity:
+    """A value of a coordinate at which the length of a muscle jumps."""
+
     muscle: str
     coordinate: str
     value: float
