@@ -93,7 +93,7 @@ def run(command: str, name: str) -> tuple[int, str, list[Case]]:
     report.unlink(missing_ok=True)
     first, *words = shlex.split(command)
     here = {
-        "pytest": [sys.executable, "-m", "pytest", "-q", f"--junitxml={report}"],
+        "pytest": [sys.executable, "-m", "pytest", "-q", "-o", "junit_family=xunit1", f"--junitxml={report}"],
         "python": [sys.executable],
         "myograd": [str(Path(sys.executable).with_name("myograd"))],
     }
@@ -170,9 +170,8 @@ def verdict(row: Row, result: Result | None, current: bool) -> str:
     if result.failed:
         short.append(f"{result.failed} of {result.passed + result.failed} tests fail")
     if short:
-        return f"**not met**{': ' if any(short) else ''}{', '.join(filter(None, short))}" + f". {row.reason}" * bool(
-            row.reason
-        )
+        which = f": {'; '.join(filter(None, short))}" * any(short)
+        return f"**not met**{which}" + f". {row.reason}" * bool(row.reason)
     if missing:
         return f"not measured: the command did not tell {', '.join(missing)}"
     with_bar = any(figure.at_most is not None or figure.at_least is not None for figure in row.figures)
