@@ -33,6 +33,7 @@ ROOMS = (
     "soft",
     "simulation",
     "estimate",
+    "tools",
     "studies",
     "app",
 )

@@ -108,10 +108,12 @@ def moment_arm_curves(
 
 
 def _choose(known: Sequence[str], wanted: Sequence[str] | None, what: str) -> tuple[str, ...]:
+    if not known:
+        raise ModelError(f"the model has no {what}")
     if wanted is None:
         wanted = known
     if not wanted:
-        raise ModelError(f"the model has no {what}")
+        raise ModelError(f"there is no {what} among the names")
     for name in wanted:
         if name not in known:
             raise ModelError(f"the model has no {what} {name!r}{nearest(name, known)}")

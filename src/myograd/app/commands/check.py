@@ -1,0 +1,170 @@
+"""`myograd check`: what of a file is not used, and where lengths of muscles are discontinuous. JAX only for the latter."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Sequence
+from typing import TYPE_CHECKING, Annotated
+
+import typer
+from rich.console import Group, RenderableType
+from rich.table import Table
+from rich.text import Text
+
+import myograd
+from myograd.app.console import UNITS, Json, Model, amount, counted, err, find, out, print_json
+from myograd.files.osim.read import read_osim
+from myograd.model.description import (
+    NO_NUMBERS,
+    SEVERITIES,
+    ConditionalPathPoint,
+    ModelDescription,
+    Unsupported,
+)
+
+if TYPE_CHECKING:
+    from myograd.diagnostics.discontinuities import Discontinuity
+
+MATTERS = {
+    "motion": "poses and accelerations",
+    "force": "muscle-driven accelerations",
+    "control": "control signals and reports",
+    "unknown": "nothing in OpenSim 4.6, which ignores it",
+    "bookkeeping": "no number: names of groups, unused defaults",
+    "appearance": "looks only",
+}
+"""What an unread element would change, by its severity."""
+
+
+def check(
+    model: Model,
+    strict: Annotated[
+        bool, typer.Option("--strict", help="Exit with 1 if something that changes motion or force is not used.")
+    ] = False,
+    jumps: Annotated[
+        bool,
+        typer.Option("--jumps", help="Also look for poses at which a muscle's length jumps, and say why. Loads JAX."),
+    ] = False,
+    everything: Annotated[
+        bool, typer.Option("--all", help="List what changes no number, too: looks, names of groups, unused defaults.")
+    ] = False,
+    as_json: Json = False,
+) -> None:
+    """List what a file holds and myograd does not use, most important first.
+
+    Exit code 0 if the file could be read (see --strict), 2 if not. JSON is a list of these elements; with --jumps, an object
+    with the lists `unread` and `jumps`.
+    """
+    description = read_osim(find(model))
+    if as_json:
+        unread = check_data(description)
+        found = jumps_data(description, _find_jumps(description)) if jumps else []
+        print_json({"unread": unread, "jumps": found} if jumps else unread)
+    else:
+        out.print(check_view(description, everything))  # before the search, which takes its time
+        if jumps:
+            out.print()
+            out.print(jumps_view(description, _find_jumps(description)))
+        elif may_jump(description):
+            out.print(
+                f"Do lengths of muscles jump at some pose? `myograd check {model} --jumps` looks.", soft_wrap=True
+            )
+    if strict and any(element.severity in ("motion", "force") for element in description.unsupported):
+        raise typer.Exit(1)
+
+
+def _find_jumps(description: ModelDescription) -> list[Discontinuity]:
+    found: list[Discontinuity] = []
+    with err.status("loading JAX ...") as status:
+        model = myograd.compile_model(description)
+        names = model.independent_coordinates
+        for number, name in enumerate(names, 1):
+            status.update(f"looking for jumps along {name}, {number} of {len(names)}; {len(found)} so far ...")
+            found += myograd.length_discontinuities(model, name)
+    return found
+
+
+def ordered(unread: Sequence[Unsupported]) -> list[Unsupported]:
+    """From what matters most to what matters least; within that by class and line."""
+    return sorted(unread, key=lambda element: (SEVERITIES.index(element.severity), element.kind, element.line))
+
+
+def check_data(description: ModelDescription) -> list[dict]:
+    """What is not used, most important first, ready for JSON."""
+    return [
+        {
+            "severity": element.severity,
+            "class": element.kind,
+            "name": element.name,
+            "line": element.line,
+            "reason": element.reason,
+        }
+        for element in ordered(description.unsupported)
+    ]
+
+
+def check_view(description: ModelDescription, everything: bool) -> RenderableType:
+    """The text of `myograd check`; with `everything`, also of what changes no number."""
+    listed = [x for x in description.unsupported if everything or x.severity not in NO_NUMBERS]
+    rest = len(description.unsupported) - len(listed)
+    if not listed:
+        also = f" ({rest} others change no number; --all lists them)" if rest else ""
+        return Text(
+            f"{description.source}: everything in the file is used that bears on a number{also}.", style="green"
+        )
+    table = Table("line", "class", "name", "why", box=None)
+    table.columns[0].justify = "right"
+    severity = reason = ""
+    for element in ordered(listed):
+        if element.severity != severity:
+            if severity:
+                table.add_row()
+            severity, reason = element.severity, ""
+            table.add_row("", Text(severity, "bold"), "", Text(f"bears on {MATTERS[severity]}", "bold"))
+        why = element.reason if element.reason != reason else "″"
+        reason = element.reason
+        table.add_row(str(element.line), element.kind, element.name, why)
+    total = Table.grid(padding=(0, 2))
+    for severity in SEVERITIES:
+        kinds = Counter(element.kind for element in description.unsupported if element.severity == severity)
+        if kinds:
+            total.add_row(severity, ", ".join(f"{n} {kind}" for kind, n in kinds.items()))
+    return Group(table, Text(), Text(f"Not used of {description.source}:"), total)
+
+
+def may_jump(description: ModelDescription) -> bool:
+    """Whether some path has what can make its length jump: a conditional point, or a surface to wrap over."""
+    paths = [muscle.path for muscle in description.muscles]
+    return any(path.wraps or any(isinstance(p, ConditionalPathPoint) for p in path.points) for path in paths)
+
+
+def jumps_data(description: ModelDescription, jumps: Sequence[Discontinuity]) -> list[dict]:
+    """Where lengths jump, ready for JSON."""
+    motion = {c.name: c.motion_type for c in description.coordinates()}
+    return [
+        {
+            "muscle": jump.muscle,
+            "coordinate": jump.coordinate,
+            "value": jump.value,
+            "unit": UNITS[motion[jump.coordinate]],
+            "size": jump.size,
+            "cause": jump.cause,
+        }
+        for jump in jumps
+    ]
+
+
+def jumps_view(description: ModelDescription, jumps: Sequence[Discontinuity]) -> RenderableType:
+    """What `myograd check --jumps` adds."""
+    how = "along each coordinate's range, others at their defaults"
+    if not jumps:
+        return Text(f"No muscle's length was found to jump by more than 0.01 mm {how}.", style="green")
+    motion = {c.name: c.motion_type for c in description.coordinates()}
+    table = Table("muscle", "coordinate", "at", "by [mm]", "what happens to the path as the coordinate grows", box=None)
+    table.columns[2].justify = table.columns[3].justify = "right"
+    for jump in sorted(jumps, key=lambda jump: (jump.muscle, jump.coordinate, jump.value)):
+        at = amount(jump.value, motion[jump.coordinate])
+        table.add_row(jump.muscle, jump.coordinate, at, f"{jump.size * 1e3:+.3f}", jump.cause)
+    muscles = {jump.muscle for jump in jumps}
+    total = f"{counted(len(jumps), 'jumps')} of {counted(len(muscles), 'muscles')}, {how}."
+    return Group(table, Text(), Text(total, style="yellow"))
