@@ -14,6 +14,7 @@ import equinox as eqx
 import jax.numpy as jnp
 from jaxtyping import Array, Float
 
+from .._deprecated import old_attribute
 from ..force.contact_geometry import ContactSurfaces
 from ..force.term import Term
 from ..geometry.piecewise import PiecewisePolynomials
@@ -159,6 +160,9 @@ class Model(eqx.Module):
     marker_link: tuple[int, ...] = eqx.field(static=True)
     names: Names = eqx.field(static=True)
     document: Document = eqx.field(static=True)
+
+    source = old_attribute("Model.source")
+    ties = old_attribute("Model.ties")
 
     @property
     def name(self) -> str:

@@ -12,7 +12,8 @@ from rich.table import Table
 from rich.text import Text
 
 import myograd
-from myograd.app.console import UNITS, Json, Model, amount, counted, err, find, out, print_json
+from myograd import _deprecated
+from myograd.app.console import UNITS, Json, Model, amount, counted, err, error_line, find, out, print_json
 from myograd.files.osim.read import read_osim
 from myograd.model.description import (
     NO_NUMBERS,
@@ -31,9 +32,9 @@ MATTERS = {
     "control": "control signals and reports",
     "unknown": "nothing in OpenSim 4.6, which ignores it",
     "bookkeeping": "no number: names of groups, unused defaults",
-    "appearance": "looks only",
+    "appearance": "its appearance only",
 }
-"""What an unread element would change, by its severity."""
+"""What an element that is not used would change, by its severity."""
 
 
 def check(
@@ -41,52 +42,64 @@ def check(
     strict: Annotated[
         bool, typer.Option("--strict", help="Exit with 1 if something that changes motion or force is not used.")
     ] = False,
-    jumps: Annotated[
+    discontinuities: Annotated[
         bool,
-        typer.Option("--jumps", help="Also look for poses at which a muscle's length jumps, and say why. Loads JAX."),
+        typer.Option(
+            "--discontinuities", help="Also search for poses at which a muscle's length is discontinuous. Loads JAX."
+        ),
     ] = False,
+    jumps: Annotated[bool, typer.Option("--jumps", hidden=True)] = False,
     everything: Annotated[
-        bool, typer.Option("--all", help="List what changes no number, too: looks, names of groups, unused defaults.")
+        bool,
+        typer.Option("--all", help="Also list what changes no number: appearance, names of groups, unused defaults."),
     ] = False,
     as_json: Json = False,
 ) -> None:
     """List what a file holds and myograd does not use, most important first.
 
-    Exit code 0 if the file could be read (see --strict), 2 if not. JSON is a list of these elements; with --jumps, an object
-    with the lists `unread` and `jumps`.
+    Exit code 0 if the file could be read (see --strict), 2 if not. JSON is a list of these elements; with --discontinuities, an
+    object with the lists `unsupported` and `discontinuities`.
     """
+    if jumps:
+        error_line("warning", _deprecated.message("--jumps", _deprecated.OPTIONS["check --jumps"]), "yellow")
     description = read_osim(find(model))
+    wanted = discontinuities or jumps
     if as_json:
-        unread = check_data(description)
-        found = jumps_data(description, _find_jumps(description)) if jumps else []
-        print_json({"unread": unread, "jumps": found} if jumps else unread)
+        unsupported = check_data(description)
+        if wanted:
+            found = discontinuities_data(description, _find_discontinuities(description))
+            keys = ("unread", "jumps") if jumps else ("unsupported", "discontinuities")
+            print_json(dict(zip(keys, (unsupported, found), strict=True)))
+        else:
+            print_json(unsupported)
     else:
         out.print(check_view(description, everything))  # before the search, which takes its time
-        if jumps:
+        if wanted:
             out.print()
-            out.print(jumps_view(description, _find_jumps(description)))
-        elif may_jump(description):
+            out.print(discontinuities_view(description, _find_discontinuities(description)))
+        elif may_be_discontinuous(description):
             out.print(
-                f"Do lengths of muscles jump at some pose? `myograd check {model} --jumps` looks.", soft_wrap=True
+                f"`myograd check {model} --discontinuities` searches for poses at which a muscle's length is discontinuous.",
+                soft_wrap=True,
             )
     if strict and any(element.severity in ("motion", "force") for element in description.unsupported):
         raise typer.Exit(1)
 
 
-def _find_jumps(description: ModelDescription) -> list[Discontinuity]:
+def _find_discontinuities(description: ModelDescription) -> list[Discontinuity]:
     found: list[Discontinuity] = []
     with err.status("loading JAX ...") as status:
         model = myograd.compile_model(description)
         names = model.independent_coordinates
         for number, name in enumerate(names, 1):
-            status.update(f"looking for jumps along {name}, {number} of {len(names)}; {len(found)} so far ...")
+            status.update(f"searching along {name}, {number} of {len(names)}; {len(found)} discontinuities so far ...")
             found += myograd.length_discontinuities(model, name)
     return found
 
 
-def ordered(unread: Sequence[Unsupported]) -> list[Unsupported]:
+def ordered(elements: Sequence[Unsupported]) -> list[Unsupported]:
     """From what matters most to what matters least; within that by class and line."""
-    return sorted(unread, key=lambda element: (SEVERITIES.index(element.severity), element.kind, element.line))
+    return sorted(elements, key=lambda element: (SEVERITIES.index(element.severity), element.kind, element.line))
 
 
 def check_data(description: ModelDescription) -> list[dict]:
@@ -132,39 +145,39 @@ def check_view(description: ModelDescription, everything: bool) -> RenderableTyp
     return Group(table, Text(), Text(f"Not used of {description.source}:"), total)
 
 
-def may_jump(description: ModelDescription) -> bool:
-    """Whether some path has what can make its length jump: a conditional point, or a surface to wrap over."""
+def may_be_discontinuous(description: ModelDescription) -> bool:
+    """Whether some path has what can make its length discontinuous: a conditional point, or a surface to wrap over."""
     paths = [muscle.path for muscle in description.muscles]
     return any(path.wraps or any(isinstance(p, ConditionalPathPoint) for p in path.points) for path in paths)
 
 
-def jumps_data(description: ModelDescription, jumps: Sequence[Discontinuity]) -> list[dict]:
-    """Where lengths jump, ready for JSON."""
+def discontinuities_data(description: ModelDescription, found: Sequence[Discontinuity]) -> list[dict]:
+    """Where lengths are discontinuous, ready for JSON."""
     motion = {c.name: c.motion_type for c in description.coordinates()}
     return [
         {
-            "muscle": jump.muscle,
-            "coordinate": jump.coordinate,
-            "value": jump.value,
-            "unit": UNITS[motion[jump.coordinate]],
-            "size": jump.size,
-            "cause": jump.cause,
+            "muscle": it.muscle,
+            "coordinate": it.coordinate,
+            "value": it.value,
+            "unit": UNITS[motion[it.coordinate]],
+            "size": it.size,
+            "cause": it.cause,
         }
-        for jump in jumps
+        for it in found
     ]
 
 
-def jumps_view(description: ModelDescription, jumps: Sequence[Discontinuity]) -> RenderableType:
-    """What `myograd check --jumps` adds."""
+def discontinuities_view(description: ModelDescription, found: Sequence[Discontinuity]) -> RenderableType:
+    """What `myograd check --discontinuities` adds."""
     how = "along each coordinate's range, others at their defaults"
-    if not jumps:
-        return Text(f"No muscle's length was found to jump by more than 0.01 mm {how}.", style="green")
+    if not found:
+        return Text(f"No muscle's length was found to change abruptly by more than 0.01 mm {how}.", style="green")
     motion = {c.name: c.motion_type for c in description.coordinates()}
     table = Table("muscle", "coordinate", "at", "by [mm]", "what happens to the path as the coordinate grows", box=None)
     table.columns[2].justify = table.columns[3].justify = "right"
-    for jump in sorted(jumps, key=lambda jump: (jump.muscle, jump.coordinate, jump.value)):
-        at = amount(jump.value, motion[jump.coordinate])
-        table.add_row(jump.muscle, jump.coordinate, at, f"{jump.size * 1e3:+.3f}", jump.cause)
-    muscles = {jump.muscle for jump in jumps}
-    total = f"{counted(len(jumps), 'jumps')} of {counted(len(muscles), 'muscles')}, {how}."
+    for it in sorted(found, key=lambda it: (it.muscle, it.coordinate, it.value)):
+        at = amount(it.value, motion[it.coordinate])
+        table.add_row(it.muscle, it.coordinate, at, f"{it.size * 1e3:+.3f}", it.cause)
+    muscles = {it.muscle for it in found}
+    total = f"{counted(len(found), 'discontinuities')} of {counted(len(muscles), 'muscles')}, {how}."
     return Group(table, Text(), Text(total, style="yellow"))

@@ -52,6 +52,7 @@ def info_data(description: ModelDescription) -> dict:
     """All that `info` shows, in SI units and radians, ready for JSON (an unlimited range ends in None)."""
     dependent = {c.dependent for c in description.constraints if isinstance(c, CoordinateCoupler) and c.enforced}
     coordinates = description.coordinates()
+    unsupported = {s: sum(element.severity == s for element in description.unsupported) for s in SEVERITIES}
     return {
         "name": description.name,
         "file": description.source,
@@ -90,7 +91,8 @@ def info_data(description: ModelDescription) -> dict:
             for constraint in description.constraints
         ],
         "muscles": _muscle_classes(description),
-        "unread": {s: sum(element.severity == s for element in description.unsupported) for s in SEVERITIES},
+        "unsupported": unsupported,
+        "unread": unsupported,  # deprecated, as `_deprecated.JSON_KEYS` says
     }
 
 
@@ -198,7 +200,7 @@ def info_view(description: ModelDescription, muscles: bool = False) -> Renderabl
             table.add_row(kind, *(str(numbers[column]) for column in columns))
         parts += [Text(), muscles_view(description) if muscles else table]
     if description.unsupported:
-        found = ", ".join(f"{n} {severity}" for severity, n in data["unread"].items() if n)
+        found = ", ".join(f"{n} {severity}" for severity, n in data["unsupported"].items() if n)
         parts += [Text(), Text(f"Not used by myograd: {found}. `myograd check --all` lists them.", style="yellow")]
     return Group(*parts)
 
