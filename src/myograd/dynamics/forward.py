@@ -24,7 +24,7 @@ from jaxtyping import Array, Float
 
 from ..errors import ModelError
 from ..force.term import Instant
-from ..geometry.spatial import settled
+from ..geometry.spatial import materialized
 from ..model.model import Model
 from .constraints import bias_rows, elimination, explicit_accelerations, jacobian_rows
 from .guard import raise_where
@@ -145,7 +145,7 @@ def _reduced(M: Float[Array, "k k"], T: Float[Array, "coupled free"]) -> Float[A
     coupled, f = T.shape
     if coupled == 0:
         return M
-    Z = settled(M[:f, f:] + 0.5 * _product(T.T, M[f:, f:]))
+    Z = materialized(M[:f, f:] + 0.5 * _product(T.T, M[f:, f:]))
     return M[:f, :f] + _product(Z, T) + _product(T.T, Z.T)
 
 

@@ -16,7 +16,7 @@ from jaxtyping import Array, Float
 
 from ..geometry.frames import Motion, Pose
 from ..geometry.piecewise import evaluate
-from ..geometry.spatial import cross, cross_matrix, motion_cross, rotate, settled
+from ..geometry.spatial import cross, cross_matrix, materialized, motion_cross, rotate
 from ..model.model import Model
 
 
@@ -83,7 +83,7 @@ def _turns(model: Model, y: Float[Array, "6 n"]) -> tuple[Float[Array, "n 3 3"],
         return first, first
     second = _turn(joints.axes[1][:, chained], y[1, chained])
     third = _turn(joints.axes[2][:, chained], y[2, chained], after=into_child[chained])
-    first, second, third = settled((first, second, third))
+    first, second, third = materialized((first, second, third))
     source = np.arange(links)
     source[chained] = links + np.arange(len(chained))
     return jnp.concatenate([first, first[chained] @ second @ third])[source], first
@@ -121,9 +121,9 @@ def pose(model: Model, q: Float[Array, " c"]) -> Pose:
         R = jnp.where(turned[:, :, None], R.mT, R)
         p = jnp.where(turned, -jnp.einsum("nij,nj->ni", R, p), p)
     R, p = _compose(model, R, p)
-    R, p = settled((jnp.moveaxis(R, 0, 2), p.T))
-    S = settled(_axis_screws(model, R, p, first))
-    return Pose(R, p, S, settled(_combine(model, q, S, slope)))
+    R, p = materialized((jnp.moveaxis(R, 0, 2), p.T))
+    S = materialized(_axis_screws(model, R, p, first))
+    return Pose(R, p, S, materialized(_combine(model, q, S, slope)))
 
 
 def _compose(
@@ -171,7 +171,7 @@ def _axis_screws(
         middle = np.flatnonzero(between)
         local = jnp.einsum("kij,jk->ik", first[link[middle]], axes[:, middle])
         axis = axis + rotate(R[:, :, parent[middle]], local) @ one_hot(middle, len(slot))
-    axis = settled(jnp.where(tree.reversed[link], -axis, axis))
+    axis = materialized(jnp.where(tree.reversed[link], -axis, axis))
     about = cross(center, axis[:, turning]) @ one_hot(turning, len(slot))
     turns = slot < 3
     return jnp.concatenate([jnp.where(turns, axis, 0.0), jnp.where(turns, about, axis)])
@@ -228,7 +228,7 @@ def motion(model: Model, q: Float[Array, " c"], u: Float[Array, " c"], at: Pose)
         rates = rates.at[axes].add(touch)
         curving = curving.at[axes].add(touch_rate)
     S = at.axis_screws
-    moved = settled(S * rates)
+    moved = materialized(S * rates)
     velocity = moved @ tree.link_moved
     carrier = moved @ tree.carried
     if len(tree.simbody_axes):
@@ -236,7 +236,7 @@ def motion(model: Model, q: Float[Array, " c"], u: Float[Array, " c"], at: Pose)
         D = joints.slopes[tree.slots].at[tree.spline_axis, tree.spline_coordinate].add(slope)
         carrier = carrier.at[:, tree.simbody_axes].add(S @ ((tree.simbody_carried * D) @ u).T)
     bias = (motion_cross(carrier, S) * rates + S * curving) @ tree.link_moved
-    return settled(Motion(velocity, bias))
+    return materialized(Motion(velocity, bias))
 
 
 def accelerations(model: Model, at: Pose, moving: Motion, udot: Float[Array, " c"]) -> Float[Array, "6 n"]:
