@@ -36,7 +36,8 @@ class Bodies(eqx.Module):
 class Joints(eqx.Module):
     """Link k hangs on joint k; ground's entries (k = 0) are unused.
 
-    Slot amounts are `y = slopes q + offsets + splines(q)`, rotations [rad] about and translations [m] along `axes`.
+    The amounts of the transform axes are `y = slopes q + offsets + splines(q)`: rotations [rad] about and translations [m]
+    along `axes`.
     """
 
     parent_rotation: Float[Array, "3 3 n"]
@@ -44,9 +45,9 @@ class Joints(eqx.Module):
     child_rotation: Float[Array, "3 3 n"]
     child_translation: Float[Array, "3 n"]
     axes: Float[Array, "6 3 n"]
-    slopes: Float[Array, "slots c"]
-    """slot by slot, links within: 6 n rows"""
-    offsets: Float[Array, " slots"]
+    slopes: Float[Array, "t c"]
+    """transform axis by transform axis, links within: t = 6 n rows"""
+    offsets: Float[Array, " t"]
     splines: PiecewisePolynomials
     radii: Float[Array, "3 e"]
 
@@ -120,8 +121,8 @@ class MuscleValues(eqx.Module):
 
 @dataclass(frozen=True, eq=False)
 class Document:
-    """What the file said: names, looks and all else that no number depends on. It travels with the model, and saving goes through
-    it. All documents compare equal, so that models of other people share compiled programs."""
+    """What the file says: names, appearance and all else that no number depends on. The model carries it along, and saving
+    uses it. All documents compare equal, so that models of different people share compiled programs."""
 
     description: ModelDescription
     fingerprint: float

@@ -31,7 +31,7 @@ class Part:
 
 
 SEVERITIES = ("motion", "force", "control", "unknown", "bookkeeping", "appearance")
-"""From what changes the skeleton's motion to what changes only its looks."""
+"""From what changes the skeleton's motion to what changes only its appearance."""
 NO_NUMBERS = ("bookkeeping", "appearance")
 """Those that change no number that OpenSim computes."""
 
