@@ -86,7 +86,7 @@ def test_pack_models(run: Run, pack_model: Path):
     assert severities == sorted(severities, key=["bookkeeping", "appearance"].index)
     code, out, _ = run("check", pack_model, "--strict")
     assert code == 0
-    assert "everything in the file is used that bears on a number" in " ".join(out.split())
+    assert "everything in the file that affects a result is used" in " ".join(out.split())
 
 
 def test_strict_check_fails_where_a_force_is_not_computed(run: Run, tmp_path: Path):

@@ -21,8 +21,8 @@ from myograd.app.console import error_line, out
 from myograd.errors import MyogradError
 
 app = typer.Typer(
-    help="Differentiable musculoskeletal dynamics: look at OpenSim models, and compute with them. Tables and pictures that a "
-    "command writes replace what had their name; models do only with --force.",
+    help="Differentiable musculoskeletal dynamics: inspect OpenSim models, and compute with them. Commands replace existing "
+    "tables and pictures; they replace existing models only with --force.",
     no_args_is_help=True,
     add_completion=False,
     pretty_exceptions_enable=False,
@@ -58,7 +58,7 @@ def _print_version(wanted: bool) -> None:
 def options(
     debug: Annotated[bool, typer.Option("--debug", help="Show the traceback of an error.")] = False,
     version: Annotated[
-        bool, typer.Option("--version", help="Print the version and leave.", callback=_print_version, is_eager=True)
+        bool, typer.Option("--version", help="Print the version and exit.", callback=_print_version, is_eager=True)
     ] = False,
 ) -> None:
     pass  # both options act before any command runs: in main() and in _print_version()

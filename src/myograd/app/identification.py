@@ -20,7 +20,7 @@ from myograd.tools.identification import Estimate, Result, Verdict, owner_and_qu
 
 
 class Reporter:
-    """Says how a fit goes on: residual, what is left to do, and how much longer it may take."""
+    """Reports how a fit proceeds: residual, distance from convergence, and how much longer it may take."""
 
     def __init__(self, say: Callable[[str], None]):
         self.say, self.begun, self.count = say, time.perf_counter(), 0
@@ -29,8 +29,8 @@ class Reporter:
         self.count += 1
         each = (time.perf_counter() - self.begun) / self.count
         self.say(
-            f"iteration {now.iteration} of at most {now.iterations}: residual {now.loss:.3g} rad/s², {now.offset:.2g} of the "
-            f"intervals from the end; {each:.1f} s each, at most {each * (now.iterations - now.iteration):.0f} s left"
+            f"iteration {now.iteration} of at most {now.iterations}: residual {now.loss:.3g} rad/s², {now.offset:.2g} confidence "
+            f"intervals from convergence; {each:.1f} s each, at most {each * (now.iterations - now.iteration):.0f} s left"
         )
 
 

@@ -121,7 +121,7 @@ def _choose(known: Sequence[str], wanted: Sequence[str] | None, what: str) -> tu
 
 
 def table(curves: list[Curve]) -> RenderableType:
-    """Per coordinate: the muscles that cross it, with their least and greatest moment arm, and how far OpenSim's are off."""
+    """Per coordinate: the muscles that cross it, with their least and greatest moment arm, and how much OpenSim's differ."""
     parts: list[RenderableType] = []
     for curve in curves:
         x, arms = curve.shown_values(), curve.arms * curve.arm_scale

@@ -31,8 +31,8 @@ MATTERS = {
     "force": "muscle-driven accelerations",
     "control": "control signals and reports",
     "unknown": "nothing in OpenSim 4.6, which ignores it",
-    "bookkeeping": "no number: names of groups, unused defaults",
-    "appearance": "its appearance only",
+    "bookkeeping": "no result: names of groups, unused defaults",
+    "appearance": "no result: appearance only",
 }
 """What an element that is not used would change, by its severity."""
 
@@ -40,7 +40,7 @@ MATTERS = {
 def check(
     model: Model,
     strict: Annotated[
-        bool, typer.Option("--strict", help="Exit with 1 if something that changes motion or force is not used.")
+        bool, typer.Option("--strict", help="Exit with 1 if something that affects motion or force is not used.")
     ] = False,
     discontinuities: Annotated[
         bool,
@@ -51,7 +51,7 @@ def check(
     jumps: Annotated[bool, typer.Option("--jumps", hidden=True)] = False,
     everything: Annotated[
         bool,
-        typer.Option("--all", help="Also list what changes no number: appearance, names of groups, unused defaults."),
+        typer.Option("--all", help="Also list what affects no result: appearance, names of groups, unused defaults."),
     ] = False,
     as_json: Json = False,
 ) -> None:
@@ -117,14 +117,12 @@ def check_data(description: ModelDescription) -> list[dict]:
 
 
 def check_view(description: ModelDescription, everything: bool) -> RenderableType:
-    """The text of `myograd check`; with `everything`, also of what changes no number."""
+    """The text of `myograd check`; with `everything`, also of what affects no result."""
     listed = [x for x in description.unsupported if everything or x.severity not in NO_NUMBERS]
     rest = len(description.unsupported) - len(listed)
     if not listed:
-        also = f" ({rest} others change no number; --all lists them)" if rest else ""
-        return Text(
-            f"{description.source}: everything in the file is used that bears on a number{also}.", style="green"
-        )
+        also = f" ({rest} other elements affect no result; --all lists them)" if rest else ""
+        return Text(f"{description.source}: everything in the file that affects a result is used{also}.", style="green")
     table = Table("line", "class", "name", "why", box=None)
     table.columns[0].justify = "right"
     severity = reason = ""
@@ -133,7 +131,7 @@ def check_view(description: ModelDescription, everything: bool) -> RenderableTyp
             if severity:
                 table.add_row()
             severity, reason = element.severity, ""
-            table.add_row("", Text(severity, "bold"), "", Text(f"bears on {MATTERS[severity]}", "bold"))
+            table.add_row("", Text(severity, "bold"), "", Text(f"affects {MATTERS[severity]}", "bold"))
         why = element.reason if element.reason != reason else "″"
         reason = element.reason
         table.add_row(str(element.line), element.kind, element.name, why)
@@ -142,7 +140,7 @@ def check_view(description: ModelDescription, everything: bool) -> RenderableTyp
         kinds = Counter(element.kind for element in description.unsupported if element.severity == severity)
         if kinds:
             total.add_row(severity, ", ".join(f"{n} {kind}" for kind, n in kinds.items()))
-    return Group(table, Text(), Text(f"Not used of {description.source}:"), total)
+    return Group(table, Text(), Text(f"Not used in {description.source}:"), total)
 
 
 def may_be_discontinuous(description: ModelDescription) -> bool:

@@ -38,33 +38,41 @@ def identify(
         list[Path] | None, typer.Option(help="EMG envelopes, columns named after muscles; in the order of --motion.")
     ] = None,
     shipped: Annotated[
-        bool, typer.Option("--shipped", help="Use the recordings that come with myograd, of its `arm`.")
+        bool, typer.Option("--shipped", help="Use the recordings of the model `arm` that ship with myograd.")
     ] = False,
-    deep: Annotated[str, typer.Option(help="Muscles without EMG, with commas; their forces are unknowns.")] = "",
-    bodies: Annotated[str, typer.Option(help="Bodies whose ten inertial parameters are identified, with commas.")] = "",
+    deep: Annotated[str, typer.Option(help="Muscles without EMG, separated by commas; their forces are unknown.")] = "",
+    bodies: Annotated[
+        str, typer.Option(help="Bodies whose ten inertial parameters are identified, separated by commas.")
+    ] = "",
     unseen_motion: Annotated[
         list[Path] | None, typer.Option(help="A movement to judge the fit by; not fitted.")
     ] = None,
     unseen_emg: Annotated[list[Path] | None, typer.Option(help="Its EMG.")] = None,
     low_pass: Annotated[
-        float, typer.Option(help="Motion and forces are compared below it, Hz; 0 for motion without noise.")
+        float, typer.Option(help="Compare motion and forces below this frequency, in Hz; 0 for motion without noise.")
     ] = 6.0,
     emg_noise: Annotated[
         float | None,
         typer.Option(
-            help="Errors of the EMG envelopes, in percent of themselves; 5 where motion is noisy.", min=0, max=50
+            help="Errors of the EMG envelopes, in percent of their values; 5 by default if motion is noisy.",
+            min=0,
+            max=50,
         ),
     ] = None,
-    emg_low_pass: Annotated[float, typer.Option(help="Of the EMG envelopes, Hz: their errors are as slow.")] = 6.0,
-    mvc: Annotated[float, typer.Option(help="EMG is divided by this: 100 if it is in percent.")] = 1.0,
-    gains: Annotated[bool, typer.Option("--gains", help="Identify a gain of each EMG channel, too.")] = False,
-    robust: Annotated[bool, typer.Option("--robust", help="Let samples that do not fit weigh less.")] = False,
+    emg_low_pass: Annotated[
+        float, typer.Option(help="Cut-off frequency of the EMG envelopes, in Hz; their errors lie below it.")
+    ] = 6.0,
+    mvc: Annotated[float, typer.Option(help="Divide the EMG by this: 100 if it is in percent.")] = 1.0,
+    gains: Annotated[bool, typer.Option("--gains", help="Also identify a gain of each EMG channel.")] = False,
+    robust: Annotated[bool, typer.Option("--robust", help="Give less weight to samples that do not fit.")] = False,
     every: Annotated[
-        int, typer.Option(min=1, help="Use one sample in so many; noisy motion is thinned by its low-pass instead.")
+        int, typer.Option(min=1, help="Use every n-th sample; noisy motion is thinned according to --low-pass instead.")
     ] = 1,
     table: Annotated[Path | None, typer.Option(help="Write (or replace) a .csv file of all parameters.")] = None,
     report: Annotated[Path | None, typer.Option(help="Write (or replace) an .html report.")] = None,
-    checkpoint: Annotated[Path | None, typer.Option(help="An .npz file to go on from after an interruption.")] = None,
+    checkpoint: Annotated[
+        Path | None, typer.Option(help="An .npz file from which an interrupted fit continues.")
+    ] = None,
     force: Annotated[bool, typer.Option("--force", help="Replace --out if it exists.")] = False,
 ) -> None:
     """Identify a person's bones and muscles from motion and EMG, without EMG of deep muscles."""
@@ -108,7 +116,11 @@ def identify(
             )
         except KeyboardInterrupt:
             kept = checkpoint is not None and checkpoint.exists()
-            how = f"the same command goes on from {checkpoint}" if kept else "nothing was kept; --checkpoint would"
+            how = (
+                f"the same command continues from {checkpoint}"
+                if kept
+                else "nothing was saved, as --checkpoint is missing"
+            )
             error_line("interrupted", how)
             raise typer.Exit(130) from None
     seconds = time.perf_counter() - begun
@@ -141,7 +153,7 @@ def _noise(percent: float | None, cutoff: float, exact: bool) -> EmgNoise | None
     from myograd.estimate.identification.noise import EmgNoise
 
     if percent and exact:
-        raise MyogradError("--emg-noise is for noisy motion: not with --shipped or --low-pass 0")
+        raise MyogradError("--emg-noise is for noisy motion and cannot be combined with --shipped or --low-pass 0")
     relative = EmgNoise.relative if percent is None else percent / 100
     return None if exact or relative == 0 else EmgNoise(relative, cutoff)
 
@@ -154,10 +166,10 @@ def _read(
 
     if len(motions) != len(emgs) or not motions:
         raise MyogradError(
-            f"every --motion needs its --emg, in the same order; there are {len(motions)} of motion and {len(emgs)} of EMG"
+            f"every --motion needs an --emg, in the same order; given are {len(motions)} of --motion and {len(emgs)} of --emg"
         )
     if not 0 < mvc < float("inf"):
-        raise MyogradError(f"--mvc is what the EMG is divided by: a positive number, not {mvc:g}")
+        raise MyogradError(f"--mvc divides the EMG and must be a positive number, not {mvc:g}")
     found = []
     for motion, emg in zip(motions, emgs, strict=True):
         signals = myograd.read_table(emg)

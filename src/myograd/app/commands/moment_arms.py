@@ -15,19 +15,21 @@ def moment_arms(
     coordinate: Annotated[
         str | None, typer.Option(help="Sweep this coordinate; without it, every independent one in turn.")
     ] = None,
-    muscles: Annotated[str | None, typer.Option(help="Names of muscles, with commas; without it, all.")] = None,
+    muscles: Annotated[str | None, typer.Option(help="Names of muscles, separated by commas; without it, all.")] = None,
     target: Annotated[
         Path | None,
         typer.Option(
-            "--out", help="Write (or replace) a .csv file: coordinate, value, muscle, moment arm, length; in SI."
+            "--out", help="Write (or replace) a .csv file: coordinate, value, muscle, moment arm, length; in SI units."
         ),
     ] = None,
     plot: Annotated[
         Path | None, typer.Option(help="Write (or replace) an .html file with the curves of moment arm and length.")
     ] = None,
-    points: Annotated[int, typer.Option(min=2, help="Values of the coordinate, evenly over its range.")] = 51,
+    points: Annotated[
+        int, typer.Option(min=2, help="Number of values of the coordinate, evenly spaced over its range.")
+    ] = 51,
     against: Annotated[
-        Peer | None, typer.Option(help="Add what OpenSim says at the same poses (needs: pip install opensim).")
+        Peer | None, typer.Option(help="Add OpenSim's results at the same poses (needs: pip install opensim).")
     ] = None,
 ) -> None:
     """Compute moment arms and lengths over the range of a coordinate, others at their defaults, constraints satisfied."""

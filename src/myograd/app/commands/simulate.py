@@ -30,42 +30,45 @@ def simulate(
         ),
     ] = None,
     duration: Annotated[
-        float | None, typer.Option(help="Seconds; as long as the controls last, or 1, without it.")
+        float | None, typer.Option(help="Seconds; without it, as long as the controls last, or 1.")
     ] = None,
-    interval: Annotated[float, typer.Option(help="Seconds between rows that are written.")] = 0.01,
+    interval: Annotated[float, typer.Option(help="Seconds between the rows of the output.")] = 0.01,
     integrator: Annotated[
         str, typer.Option(help="adams, tsit5, dopri8, kvaerno5; euler, semi-implicit-euler, rk4, bdf1, sdirk2, hht.")
     ] = "adams",
     accuracy: Annotated[float, typer.Option(help="Error allowed in each step that the integrator chooses.")] = 1e-6,
     step: Annotated[
-        float | None, typer.Option(help="Length of all steps, in seconds, if they are not to be chosen.")
+        float | None,
+        typer.Option(help="A fixed length of all steps, in seconds; without it, the integrator chooses them."),
     ] = None,
     alpha: Annotated[float, typer.Option(help="Numerical damping of hht, from -1/3 to 0.")] = -0.05,
     loads: Annotated[
         Path | None, typer.Option("--external-loads", help="OpenSim's .xml file of external forces.")
     ] = None,
     controls_out: Annotated[
-        Path | None, typer.Option(help="Write (or replace) a .sto file of the controls in use.")
+        Path | None, typer.Option(help="Write (or replace) a .sto file of the controls that were applied.")
     ] = None,
     plot: Annotated[
         Path | None, typer.Option(help="Write (or replace) an .html file with all states over time.")
     ] = None,
     accept: Annotated[
-        str, typer.Option(help="Names of parts of the model that are not computed, to do without, with commas.")
+        str, typer.Option(help="Names of unsupported parts of the model to leave out, separated by commas.")
     ] = "",
     against: Annotated[
         Peer | None,
-        typer.Option(help="Simulate it with OpenSim too, and say how far apart they are (pip install opensim)."),
+        typer.Option(help="Also simulate with OpenSim, and report the differences (needs: pip install opensim)."),
     ] = None,
 ) -> None:
     """Move a model under its controls: skeleton, activations, tendons, contacts and constraints together.
 
-    Exit code 0 if the simulation reached its end; 3 if it had to stop: what was computed until then is written.
+    Exit code 0 if the simulation reached its end; 3 if it stopped early: what was computed until then is written.
     """
     for written, ending in ((target, ".sto"), (controls_out, ".sto"), (plot, ".html")):
         check_output(written, ending)
     if against and loads:
-        raise MyogradError("--against opensim does not apply external loads there: leave out one of the two")
+        raise MyogradError(
+            "--against opensim cannot be combined with --external-loads: OpenSim would not get the loads"
+        )
     path = find(model)
     from myograd.app import simulation
 

@@ -13,9 +13,9 @@ from myograd.studies import STUDIES, run_study
 
 def study(
     name: Annotated[str, typer.Argument(metavar="NAME", help=f"One of: {', '.join(STUDIES)}.")],
-    target: Annotated[Path, typer.Option("--out", help="The folder to write into; it is made if it is not there.")],
-    quick: Annotated[bool, typer.Option("--quick", help="Smaller: for a first look.")] = False,
-    parts: Annotated[str, typer.Option(help="Only these parts of it, with commas.")] = "",
+    target: Annotated[Path, typer.Option("--out", help="The folder to write into; created if it does not exist.")],
+    quick: Annotated[bool, typer.Option("--quick", help="A smaller version, for a first look.")] = False,
+    parts: Annotated[str, typer.Option(help="Only these parts of it, separated by commas.")] = "",
 ) -> None:
     """Repeat an experiment of a paper: numbers (summary.json), tables (.csv) and figures (.html)."""
     with err.status(f"running the study {name} ..."):
