@@ -107,7 +107,7 @@ def _frame(model: Model, frames: Frames, force: ExternalForce, name: str) -> tup
         return frames.on_link(path)
     except ModelError:
         known = nearest(name, (*model.body_names, "ground"))
-        raise ModelError(f"ExternalForce {force.name!r} names {name!r}, which is no body{known}") from None
+        raise ModelError(f"ExternalForce {force.name!r} names {name!r}, which is not a body{known}") from None
 
 
 @entry

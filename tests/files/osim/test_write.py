@@ -332,7 +332,7 @@ UNNAMED = MovingPathPoint(
             {"muscles.0.path.wraps": [PathWrap("/ground/drum")]},
             "Muscle 'puller': there is no wrap object '/ground/drum'",
         ),
-        ({"muscles.0.name": "pul\x07ler"}, "holds a control character"),
+        ({"muscles.0.name": "pul\x07ler"}, "contains a control character"),
         (
             {"others": [Part("ForcSet", "Ligament", "l", Node("Ligament"))]},
             "'l' belongs to 'ForcSet'.*did you mean 'ForceSet'",

@@ -44,7 +44,7 @@ def read(path: str | os.PathLike[str]) -> Table:
     if end is None:
         raise FileFormatError("no line 'endheader': expected a header that ends with it, then the column names", path)
     if end + 1 == len(lines):
-        raise FileFormatError("nothing after 'endheader': expected the column names", path, lines[end].number)
+        raise FileFormatError("nothing follows 'endheader': expected the column names", path, lines[end].number)
     header_lines = lines[:end]
     metadata = _read_header(header_lines)
     header = {key.lower(): value for key, value in metadata.items()}
@@ -58,7 +58,7 @@ def read(path: str | os.PathLike[str]) -> Table:
         raise FileFormatError(f"expected the first column 'time', found {labels[0]!r}", path, labels_line.number)
     columns = ["time", *labels] if timeless else ["time", *labels[1:]]
     if repeated := duplicates(columns):
-        notes.append(f"columns share a name and cannot be asked for by it: {', '.join(map(repr, repeated))}")
+        notes.append(f"columns share a name and cannot be selected by it: {', '.join(map(repr, repeated))}")
     if timeless:
         time = _time_from_range(header["range"], len(rows), path)
         rows = [Line(line.number, f"{t!r}\t{line.text}") for line, t in zip(rows, time.tolist(), strict=True)]

@@ -127,7 +127,7 @@ class Table:
         if frame.columns.nlevels == 2:
             components = len(frame.columns) // max(len(names), 1)
             if list(frame.columns.get_level_values(0)) != [name for name in names for _ in range(components)]:
-                raise MyogradError("the vector columns of the DataFrame are not all of one length, one after the other")
+                raise MyogradError("the vector columns of the DataFrame must all have the same length and be adjacent")
             values = values.reshape(len(values), len(names), components)
         else:
             names = list(frame.columns)
