@@ -24,7 +24,7 @@ class ModelError(MyogradError):
 
 
 class UnsupportedError(ModelError):
-    """The answer would depend on parts of the model that are not read."""
+    """The answer would depend on parts of the model that are not supported."""
 
 
 class UnsupportedWarning(UserWarning):

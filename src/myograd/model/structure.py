@@ -106,7 +106,7 @@ class Paths(Hashed):
     switch: np.ndarray  # [w, k] 1: needs the conditional point on, -1: needs it off, 0: does not care
     crossing: np.ndarray  # [s, c] +1 / -1 where the speed moves only the far / near end
     reach: np.ndarray  # [m, c] 1 where the coordinate can change the path at all, surfaces included
-    no_path: tuple[int, ...]  # muscles whose path is of a class that is not read
+    no_path: tuple[int, ...]  # muscles whose path is of an unsupported class
 
 
 @dataclass(eq=False, frozen=True, repr=False)
