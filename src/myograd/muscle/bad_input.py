@@ -137,7 +137,7 @@ def _warn_of_activation(model: Model, function: str, what: str, values: np.ndarr
     if len(outside):
         first = outside[0]
         warnings.warn(
-            f"{function}: {what} of {model.muscle_names[first]!r} is {values[first]:g}; it counts as "
+            f"{function}: {what} of {model.muscle_names[first]!r} is {values[first]:g}; it is taken as "
             f"{np.clip(values[first], 0, 1):g} ({len(outside)} muscle(s) outside 0 to 1)",
             ActivationWarning,
             stacklevel=3,
@@ -156,8 +156,8 @@ def warn_of_fibers(model: Model, function: str, given: Any, used: Any, tendon_le
     if len(short):
         first = short[0]
         warnings.warn(
-            f"{function}: fiber_length of {model.muscle_names[first]!r} is {given[first]:g} m; it counts as {used[first]:.4g} m, "
-            f"the shortest that the muscle allows ({len(short)} muscle(s) below theirs)",
+            f"{function}: fiber_length of {model.muscle_names[first]!r} is {given[first]:g} m; it is taken as "
+            f"{used[first]:.4g} m, the shortest that the muscle allows ({len(short)} muscle(s) below theirs)",
             FiberLengthWarning,
             stacklevel=4,
         )

@@ -25,7 +25,7 @@ MOST = 200  # iterations
 _MUST = -1e6  # score of segments that must wrap: before any that may
 
 
-# A pose is held in tables, two of which have a row for each path wrap. Columns of `table`, points in ground:
+# A pose is stored in tables, two of which have a row for each path wrap. Columns of `table`, points in ground:
 ROTATION, TRANSLATION, SIZES = 0, 9, 12  # of the surface
 P, Q = 15, 18  # where the path lands and leaves
 CAME, GOES = 21, 24  # what its lines came from and led to when the arc was found

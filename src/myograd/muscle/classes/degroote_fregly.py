@@ -28,8 +28,8 @@ PASSIVE_SHAPE, SHORTEST = 4.0, 0.2  # the passive force is zero at the shortest 
 TENDON = 0.2  # the tendon's curve is TENDON (exp(k strain) - 1)
 MOST_FORCE = 5.0  # equilibrium is looked for up to here
 LEAST_ACTIVE = 1e-9  # what a f_L counts as at least where it divides
-LARGEST_MULTIPLIER = 100.0  # f_V is held within, so that the inverse stays finite
-STEEPEST = np.sqrt(1 - 1e-6)  # sine of the pennation at which a given fibre is held
+LARGEST_MULTIPLIER = 100.0  # f_V is clamped to it, so that the inverse stays finite
+STEEPEST = np.sqrt(1 - 1e-6)  # sine of the pennation at which a given fibre is clamped
 
 
 class Shape(eqx.Module):
