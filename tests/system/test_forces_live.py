@@ -166,7 +166,7 @@ def test_external_forces_that_cannot_be(tmp_path: Path):
     with pytest.raises(TypeError, match=r"takes ExternalLoads \(see read_external_loads\), not a str"):
         mg.external_forces(model, "loads.xml")  # type: ignore[arg-type]
     other = mg.load_model("planar_leg")
-    with pytest.raises(mg.ModelError, match="made for another model than 'planar_leg'"):
+    with pytest.raises(mg.ModelError, match="made for a model other than 'planar_leg'"):
         mg.external_wrenches(other, forces, np.zeros(3), 0.5)
     for change, message in (
         ({"applied_to_body": "shink"}, "'plate' names 'shink', which is not a body.*shank"),
