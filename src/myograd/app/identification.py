@@ -56,30 +56,30 @@ def view(result: Result) -> View:
 def sentences(result: Result, seconds: float) -> list[str]:
     """The result in words; `seconds`: how long it took."""
     well = sum(it.verdict is Verdict.WELL_DETERMINED for it in result.estimates())
-    said = [
+    lines = [
         f"The recordings determine {well} of {len(result.names)} parameters well; {result.fit.iterations} iterations, "
         f"{seconds:.0f} s; residual {result.fit.loss:.3g} rad/s².",
         f"Base inertial parameters: {len(result.problem.base.names)} combinations of {result.problem.parameters.of_bodies}.",
     ]
     if any(result.problem.low_passes):
         below = sorted({it.low_pass for it in result.problem.recordings if it.low_pass is not None})
-        said.append(
+        lines.append(
             f"Motion and forces are compared below {' and '.join(f'{x:g}' for x in below)} Hz (--low-pass), in "
             f"{result.problem.rows} independent equations; the remaining accelerations contain the noise of the motion."
         )
     if result.noise:
-        said.append(
+        lines.append(
             f"The EMG is assumed to have errors of {100 * result.noise.relative:g} % (--emg-noise) below "
             f"{result.noise.cutoff:g} Hz (--emg-low-pass); the intervals account for them."
         )
     for what, several in (("fitted", result.fitted), ("unseen", result.unseen)):
         for k, it in enumerate(several, 1):
-            said.append(
+            lines.append(
                 f"On {what} movement {k}: {100 * it.normalised:.3g} % of the accelerations and "
                 f"{100 * it.normalised_torque:.3g} % of the torques remain unexplained ("
                 f"{it.acceleration:.3g} rad/s², {it.torque:.3g} N m)."
             )
-    return said + result.warnings
+    return lines + result.warnings
 
 
 def write_report(result: Result, seconds: float, path: Path) -> None:

@@ -1,6 +1,6 @@
 """Moment arms and lengths over the range of a coordinate, as `myograd moment-arms` shows them: table, CSV file, plot.
 
-Poses are those of `dynamics.along`. NaN means that the constraints do not let the coordinate be there, or that no path at rest
+Poses are those of `diagnostics.along`. NaN means that the constraints do not let the coordinate be there, or that no path at rest
 over the muscle's surfaces was found.
 """
 

@@ -2,7 +2,7 @@
 
 Layout: components first, elements last (see `geometry.spatial`). Links and bodies: see `structure.Tree`. Every number is a
 leaf; what is static is compared by value (`structure`), so that models of one template share compiled programs, and can be
-stacked. What the file said travels beside (`Document`), and takes no part in comparisons.
+stacked. What the file says is carried along (`Document`), and takes no part in comparisons.
 """
 
 from __future__ import annotations

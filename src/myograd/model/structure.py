@@ -11,7 +11,7 @@ import numpy as np
 
 @dataclass(eq=False, frozen=True, repr=False)
 class Hashed:
-    """Compares and hashes by content, worked out once: JAX asks for it at every call of a compiled function."""
+    """Compares and hashes by content, computed once: JAX asks for it at every call of a compiled function."""
 
     def __post_init__(self) -> None:
         digest = hashlib.sha256()

@@ -163,7 +163,7 @@ def _one_after_the_other(
 
 @_one_after_the_other.defjvp
 def _slope(step: float, primals: Any, tangents: Any) -> tuple[Array, Array]:
-    """The steps' slopes are worked out side by side, so that only a linear recurrence is left to go one after the other."""
+    """The steps' slopes are computed in parallel, so that only a linear recurrence is left to go one after the other."""
     excitation, activation_time, deactivation_time, initial = primals
     by_excitation, by_activation_time, by_deactivation_time, by_initial = tangents
     a = _one_after_the_other(excitation, step, activation_time, deactivation_time, initial)

@@ -1,6 +1,6 @@
-"""What is wrong with the input of muscle functions, said in Python where it is plain numbers.
+"""Errors and warnings about the input of muscle functions, raised in Python where the input is plain numbers.
 
-Parameters that no muscle has are errors. Activations, excitations and fibre lengths that are brought back to a limit are
+Parameters that no muscle has are errors. Activations, excitations and fibre lengths that are clamped to a limit are
 warnings: the limits themselves are part of the computation, and hold silently in compiled code.
 """
 
@@ -26,7 +26,7 @@ from ..model.structure import Muscles
 from .classes import millard
 from .groups import grouped, part_of
 
-ROUNDING = 1e-9  # relative: a limit worked out twice may differ by this
+ROUNDING = 1e-9  # relative: a limit computed twice may differ by this
 BELOW_ZERO = -np.finfo(float).tiny
 F = TypeVar("F", bound=Callable[..., Any])
 
@@ -70,7 +70,7 @@ def _limits(classes: Muscles) -> dict[str, tuple[np.ndarray, np.ndarray]]:
 
 
 def in_range(function: F) -> F:
-    """Decorate a function of muscles: what is wrong with its parameters, activation and excitation is said."""
+    """Decorate a function of muscles: wrong parameters, activations and excitations are reported."""
     signature = inspect.signature(function)
 
     @functools.wraps(function)

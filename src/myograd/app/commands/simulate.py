@@ -95,8 +95,8 @@ def simulate(
             print_written(written)
         if against is Peer.OPENSIM:
             with err.status("OpenSim simulates ..."):
-                told = simulation.against_opensim(done, path, accuracy)
-            out.print(told)
+                differences = simulation.against_opensim(done, path, accuracy)
+            out.print(differences)
     if done.stopped:
         error_line("stopped", done.stopped)
         raise typer.Exit(3)

@@ -121,7 +121,7 @@ def dynamics(
 ) -> MuscleState:
     """State of muscles with the path's length and speed; `fiber_length` is not used where the tendon is rigid.
 
-    As in OpenSim, the velocity of a fibre on an elastic tendon is worked out without damping.
+    As in OpenSim, the velocity of a fibre on an elastic tendon is computed without damping.
     """
     fastest = p.max_contraction_velocity * p.optimal_fiber_length
     rigid = of.variant == "rigid"

@@ -197,7 +197,7 @@ class Linear(NamedTuple):
 
 
 def linear(given: Given, fiber_length: Vector, fv: Vector, pulling: bool = True) -> Linear:
-    """All at once, so that each exponential is worked out once. Not `pulling`: the slopes of a fibre without force, with
+    """All at once, so that each exponential is computed once. Not `pulling`: the slopes of a fibre without force, with
     which OpenSim begins."""
     of, p, length, _, a = given
     fiber = _fiber(p, of, fiber_length)
