@@ -58,16 +58,16 @@ def message(old: str, new: str) -> str:
     return f"{old} is deprecated and will be removed in myograd {REMOVED_IN}: use {new}"
 
 
-def warn(old: str, new: str) -> None:
-    """Warn the caller of the function that calls this."""
-    warnings.warn(message(old, new), DeprecationWarning, stacklevel=3)
+def warn(old: str, new: str, between: int = 0) -> None:
+    """Warn the caller of the function that calls this; `between`: calls of other libraries between the two."""
+    warnings.warn(message(old, new), DeprecationWarning, stacklevel=3 + between)
 
 
-def old_attribute(name: str) -> Any:
-    """A property of a class under its old name, `Class.attribute`."""
+def old_attribute(name: str, between: int = 0) -> Any:
+    """A property of a class under its old name, `Class.attribute`. `between`: see `warn`."""
 
     def read(self: object) -> Any:
-        warn(name, ATTRIBUTES[name])
+        warn(name, ATTRIBUTES[name], between)
         return getattr(self, ATTRIBUTES[name])
 
     return property(read)

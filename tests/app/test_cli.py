@@ -21,20 +21,6 @@ from myograd.models import model_path, names
 Run = Callable[..., tuple[int, str, str]]
 
 
-@pytest.fixture
-def run(monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) -> Run:
-    """Run `myograd ...`; gives exit code, output, and error output."""
-
-    def call(*words: object) -> tuple[int, str, str]:
-        monkeypatch.setattr(sys, "argv", ["myograd", *map(str, words)])
-        with pytest.raises(SystemExit) as end:
-            main()
-        captured = capsys.readouterr()
-        return int(end.value.code or 0), captured.out, captured.err
-
-    return call
-
-
 def refused(result: tuple[int, str, str]) -> str:
     """The one line with which a command refused (the model may have got its warning before)."""
     code, out, err = result

@@ -162,8 +162,8 @@ class Model(eqx.Module):
     names: Names = eqx.field(static=True)
     document: Document = eqx.field(static=True)
 
-    source = old_attribute("Model.source")
-    ties = old_attribute("Model.ties")
+    source = old_attribute("Model.source", between=1)  # Equinox reads attributes by a function of its own
+    ties = old_attribute("Model.ties", between=1)
 
     @property
     def name(self) -> str:

@@ -134,7 +134,7 @@ ELEMENTS: dict[str, tuple[str, str, str]] = {
     "coordinates of a pin": (
         model(joints=joint("hinge", "/bodyset/rod", coordinates="<Coordinate name='a'/><Coordinate name='b'/>")),
         "<PinJoint",
-        "a PinJoint has 1 coordinates, here are 2",
+        "a PinJoint has 1 coordinates, this one has 2",
     ),
     "coordinate class": (
         model(joints=joint("hinge", "/bodyset/rod", coordinates="<Angle/>")),
@@ -188,7 +188,7 @@ ELEMENTS: dict[str, tuple[str, str, str]] = {
     "one knot": (
         function("<SimmSpline><x>0</x><y>0</y></SimmSpline>"),
         "<SimmSpline",
-        "needs at least 2 points, here is 1",
+        "needs at least 2 points, but has 1",
     ),
     "x without y": (
         function("<SimmSpline><x>0 1</x><y>0</y></SimmSpline>"),
@@ -276,7 +276,7 @@ ELEMENTS: dict[str, tuple[str, str, str]] = {
         "welds /ground to itself",
     ),
     # Muscles
-    "one point": (model(forces=muscle(point("a", "/ground"))), "<GeometryPath", "at least two points, here is 1"),
+    "one point": (model(forces=muscle(point("a", "/ground"))), "<GeometryPath", "at least two points, this one has 1"),
     "no path": (model(forces="<Thelen2003Muscle name='m'/>"), "<Thelen2003Muscle", "has no path"),
     "point class": (
         model(forces=muscle(TWO_POINTS + "<PathPiont/>")),

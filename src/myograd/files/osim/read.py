@@ -1,7 +1,7 @@
 """Reads an OpenSim document of any version from 3.0 to 4.6 into a `ModelDescription`.
 
 File -> tree of nodes (`xml`) -> the same in 4.6 spelling (`upgrade`), with its defaults filled in
-(`defaults`) -> dataclasses (the other modules `osim_...`) -> references resolved (`references`).
+(`defaults`) -> dataclasses (the other modules here) -> references resolved (`references`).
 
 What a description has no place for is either carried along as a `Part` or gone; in both cases it is in `unsupported`.
 """
