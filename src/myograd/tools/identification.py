@@ -89,8 +89,9 @@ class Result:
         for i, name in enumerate(self.names):
             well = Verdict.WELL_DETERMINED if self.uncertainty.learned[i] > WELL else Verdict.POORLY_DETERMINED
             verdict = Verdict.AT_LIMIT if name in limits else well
-            numbers = (float(x[i]) for x in (start, found, low, high))
-            listed.append(Estimate(name, UNITS[owner_and_quantity(name)[1]], *numbers, verdict))
+            unit = UNITS[owner_and_quantity(name)[1]]
+            before, now, least, most = (float(x[i]) for x in (start, found, low, high))
+            listed.append(Estimate(name, unit, before, now, least, most, verdict))
         return listed
 
     def model(self) -> Model:

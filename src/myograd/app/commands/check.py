@@ -55,7 +55,7 @@ def check(
     ] = False,
     as_json: Json = False,
 ) -> None:
-    """List what a file holds and myograd does not use, most important first.
+    """List what a file contains and myograd does not use, most important first.
 
     Exit code 0 if the file could be read (see --strict), 2 if not. JSON is a list of these elements; with --discontinuities, an
     object with the lists `unsupported` and `discontinuities`.

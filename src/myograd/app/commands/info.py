@@ -34,9 +34,9 @@ def info(
     ] = False,
     as_json: Json = False,
 ) -> None:
-    """Say what a model consists of: joints and coordinates, mass, constraints, muscles.
+    """Show what a model consists of: joints and coordinates, mass, constraints, muscles.
 
-    JSON with --muscles has the list `each_muscle`, too.
+    With --muscles, JSON also has the list `each_muscle`.
     """
     description = read_osim(find(model))
     if as_json:
