@@ -34,18 +34,18 @@ ATTRIBUTES = {
 """Attributes of public classes."""
 
 MODULES = {
-    "myograd.estimate.doubts": "myograd.estimate.identification.diagnostics",
-    "myograd.estimate.fit": "myograd.estimate.identification.fit",
-    "myograd.estimate.noise": "myograd.estimate.identification.noise",
-    "myograd.estimate.problem": "myograd.estimate.identification.problem",
-    "myograd.estimate.recording": "myograd.estimate.identification.recording",
-    "myograd.estimate.residual": "myograd.estimate.identification.residual",
-    "myograd.estimate.search": "myograd.estimate.identification.search",
-    "myograd.estimate.shipped": "myograd.estimate.identification.shipped",
-    "myograd.estimate.uncertainty": "myograd.estimate.identification.uncertainty",
-    "myograd.estimate.validate": "myograd.estimate.identification.validate",
+    "myograd.estimate.doubts": ("myograd.estimate.identification.diagnostics",),
+    "myograd.estimate.fit": ("myograd.estimate.identification.fit",),
+    "myograd.estimate.noise": ("myograd.estimate.identification.noise",),
+    "myograd.estimate.problem": ("myograd.estimate.identification.problem",),
+    "myograd.estimate.recording": ("myograd.estimate.identification.recording",),
+    "myograd.estimate.residual": ("myograd.estimate.identification.residual",),
+    "myograd.estimate.search": ("myograd.estimate.identification.search",),
+    "myograd.estimate.shipped": ("myograd.estimate.identification.shipped",),
+    "myograd.estimate.uncertainty": ("myograd.estimate.identification.uncertainty",),
+    "myograd.estimate.validate": ("myograd.estimate.identification.validate",),
 }
-"""Modules that the documentation imported from."""
+"""Modules that the documentation imported from, and those that have their names now."""
 
 OPTIONS = {"check --jumps": "--discontinuities"}
 """Options of commands; hidden from --help."""
@@ -73,16 +73,23 @@ def old_attribute(name: str, between: int = 0) -> Any:
     return property(read)
 
 
+def _first(places: list[ModuleType], name: str) -> Any:
+    for place in places:
+        if hasattr(place, name):
+            return getattr(place, name)
+    raise AttributeError(f"none of {', '.join(place.__name__ for place in places)} has {name!r}")
+
+
 class MovedModules(MetaPathFinder, Loader):
-    """Finds a module at its old place: an empty one, whose names are those of the module at the new place."""
+    """Finds a module at its old place: an empty one, whose names are looked up in the modules that have them now."""
 
     def find_spec(self, fullname: str, path: Any = None, target: ModuleType | None = None) -> ModuleSpec | None:
         return spec_from_loader(fullname, self) if fullname in MODULES else None
 
     def exec_module(self, module: ModuleType) -> None:
-        new = MODULES[module.__name__]
-        warnings.warn(message(module.__name__, new), DeprecationWarning, stacklevel=2)
-        module.__getattr__ = partial(getattr, import_module(new))  # type: ignore[method-assign]
+        places = MODULES[module.__name__]
+        warnings.warn(message(module.__name__, ", ".join(places)), DeprecationWarning, stacklevel=2)
+        module.__getattr__ = partial(_first, [import_module(place) for place in places])  # type: ignore[method-assign]
 
 
 sys.meta_path.append(MovedModules())
