@@ -13,6 +13,8 @@ from __future__ import annotations
 import importlib
 from typing import Any
 
+from . import _deprecated
+
 __version__ = "0.1.0"
 
 _PLACES = {
@@ -59,6 +61,10 @@ __all__ = sorted(_HOME)  # type: ignore[reportUnsupportedDunderAll]
 
 
 def __getattr__(name: str) -> Any:
+    if name in _deprecated.NAMES:
+        new = _deprecated.NAMES[name]
+        _deprecated.warn(f"myograd.{name}", f"myograd.{new}")
+        name = new
     if name not in _HOME:
         raise AttributeError(f"module 'myograd' has no attribute {name!r}")
     return getattr(importlib.import_module(f".{_HOME[name]}", __name__), name)

@@ -80,7 +80,7 @@ def parameter_places(model: Model) -> dict[str, Place]:
     """Every number that has an owner, by name, in the order of the model."""
     found: dict[str, Place] = {}
     for leaf, name, index, field in _owned(model):
-        if name in found:  # two things of one name: the second goes by its place
+        if name in found:  # two things of one name: the second is addressed by its index
             continue
         found[name] = Place(leaf, index, UNITS.get(field, ""))
     return found

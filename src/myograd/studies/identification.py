@@ -292,17 +292,17 @@ def coverage(case: Case, trials: int, say: Callable[[str], None]) -> dict[str, A
 
 
 def _covered(trials: list[tuple[np.ndarray, np.ndarray, np.ndarray, bool]]) -> dict[str, Any]:
-    """Of all trials: intervals that hold the truth, and errors; also of the numbers that the recordings settled."""
-    inside, wrong, settled = (np.array(x) for x in list(zip(*trials, strict=True))[:3])
+    """Of all trials: intervals that contain the truth, and errors; also of the parameters that the recordings determine well."""
+    inside, wrong, well = (np.array(x) for x in list(zip(*trials, strict=True))[:3])
     return {
         "trials": len(trials),
         "converged": sum(trial[3] for trial in trials),
         "coverage_percent": float(100 * np.mean(inside)),
         "coverage_percent_by_trial": (100 * np.mean(inside, axis=1)).tolist(),
-        "coverage_percent_learned": float(100 * np.mean(inside[settled])),
+        "coverage_percent_learned": float(100 * np.mean(inside[well])),
         "median_error_percent": float(100 * np.median(wrong)),
-        "median_error_percent_learned": float(100 * np.median(wrong[settled])),
-        "learned_share": float(np.mean(settled)),
+        "median_error_percent_learned": float(100 * np.median(wrong[well])),
+        "learned_share": float(np.mean(well)),
     }
 
 
