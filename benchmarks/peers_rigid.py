@@ -4,6 +4,9 @@ One `Tree` of made-up numbers is written for all three: hinge i turns about the 
 link; the link beyond it has a mass, a mass centre and a full inertia.
 """
 
+# pyright: reportMissingImports=false, reportAttributeAccessIssue=false
+# (Pinocchio comes with the benchmarks only, and without types.)
+
 from __future__ import annotations
 
 from collections.abc import Callable
@@ -12,7 +15,7 @@ from importlib import import_module
 from typing import Any
 
 import numpy as np
-import pinocchio  # pyright: ignore[reportMissingImports]
+import pinocchio
 from ours import batched, repeated, runner, streamed
 from scipy.spatial.transform import Rotation
 from timing import Timing, agree, timed

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+from collections.abc import Callable
 from pathlib import Path
 
 import pytest
@@ -38,6 +39,29 @@ def pack_model(request: pytest.FixtureRequest) -> Path:
 def pack_file(request: pytest.FixtureRequest) -> Path:
     """Each `.osim` file of the pack in turn, variants included."""
     return request.param
+
+
+@pytest.fixture(scope="session")
+def public_model() -> Callable[[str], Path]:
+    """A model of the oracle pack by its name; a pack of other models has it not, which skips the test."""
+
+    def path(name: str) -> Path:
+        found = next((path for path in FILES if path.stem == name), None)
+        if found is None:
+            pytest.skip(f"the oracle pack at {PACK} has no model {name}" if FILES else NO_PACK)
+        return found
+
+    return path
+
+
+@pytest.fixture
+def measured(record_property: Callable[[str, object], None]) -> Callable[..., None]:
+    """`measured(name, value, unit="")` keeps a number that a test found, for the evidence page (`make evidence`)."""
+
+    def keep(name: str, value: float, unit: str = "") -> None:
+        record_property(name, f"{float(value):.6g} {unit}".strip())
+
+    return keep
 
 
 @pytest.fixture(scope="session")

@@ -104,7 +104,7 @@ def bodies() -> list[Body]:
         phantom.mass = 1e-6  # OpenSim gives a body without mass no inertia either
     return [
         Body("thorax"),
-        Body("clavicle", 0.15, clavicle_middle, (2.5e-4, 5e-5, 2.5e-4, 0.0, 0.0, 0.0)),  # type: ignore[arg-type]
+        Body("clavicle", 0.15, clavicle_middle, (2.5e-4, 5e-5, 2.5e-4, 0.0, 0.0, 0.0)),  # pyright: ignore[reportArgumentType]
         scapula,
         *phantoms,
         upper,
@@ -153,7 +153,7 @@ def joints() -> list[Joint]:
     tilt, up, inward = "scapula_posterior_tilt", "scapula_upward_rotation", "scapula_internal_rotation"
     lift, forward = "clavicle_elevation", "clavicle_protraction"
     down = tuple(h - c for h, c in zip(ULNAR_HEAD, CAPITULUM, strict=True))
-    size = math.sqrt(_dot(down, down))  # type: ignore[arg-type]
+    size = math.sqrt(_dot(down, down))  # pyright: ignore[reportArgumentType]
     along = tuple(round(-x / size, 6) for x in down)  # upwards
     return [
         joint("WeldJoint", "spine", "/ground", THORAX, [], at=(0.0, 1.4, 0.0)),
@@ -193,7 +193,7 @@ def joints() -> list[Joint]:
         ),
         custom("rotate", "/bodyset/raised", HUMERUS, (0.0, 0.0, 0.0), [(Y, "axial_rotation")], RANGES),
         custom("elbow", HUMERUS, ULNA, (0.0, -UPPER_ARM, 0.0), [(Z, "elbow_flexion")], RANGES),
-        custom("radioulnar", ULNA, RADIUS, CAPITULUM, [(along, "pronation")], RANGES),  # type: ignore[list-item]
+        custom("radioulnar", ULNA, RADIUS, CAPITULUM, [(along, "pronation")], RANGES),  # pyright: ignore[reportArgumentType]
     ]
 
 

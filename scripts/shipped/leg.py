@@ -184,7 +184,7 @@ def points_of(name: str) -> list[AnyPathPoint]:
         # Both end on the patella: OpenSim loses work of a moving point that is followed by one of the same body.
         points = [beside(p, p.name, 0.0) for p in planar.PATHS[name][: len(planar.PATHS["vasti"])]]
         if name == "rectus_femoris":  # the planar pelvis has its origin in the hip
-            x, y, _ = planar.PATHS[name][0].location  # type: ignore[union-attr]
+            x, y, _ = planar.PATHS[name][0].location  # pyright: ignore[reportAttributeAccessIssue]
             points[0] = PathPoint(points[0].name, PELVIS, from_hip(x, y, 0.005))
         return points
     return [PathPoint(f"{name}-P{k}", frame, place) for k, (frame, place) in enumerate(PATHS[name], start=1)]

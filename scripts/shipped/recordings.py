@@ -202,7 +202,7 @@ def main() -> None:
         # Coordinates that constraints set are not stored; they follow from the free ones.
         for key in ("q", "u", "udot"):
             made[key] = made[key][:, free]
-        np.savez_compressed(FOLDER / f"arm_{name}.npz", **made)  # type: ignore[arg-type]
+        np.savez_compressed(FOLDER / f"arm_{name}.npz", **made)  # pyright: ignore[reportArgumentType]
     (FOLDER / "arm_person.json").write_text(json.dumps({"rate": RATE, "seeds": SEEDS, **truth}, indent=1) + "\n")
 
 

@@ -57,7 +57,7 @@ _PLACES = {
     "errors": "ActivationWarning FiberLengthWarning FileFormatError ModelError MyogradError UnsupportedError UnsupportedWarning",
 }
 _HOME = {name: place for place, names in _PLACES.items() for name in names.split()}
-__all__ = sorted(_HOME)  # type: ignore[reportUnsupportedDunderAll]
+__all__ = sorted(_HOME)  # pyright: ignore[reportUnsupportedDunderAll]
 
 
 def __getattr__(name: str) -> Any:

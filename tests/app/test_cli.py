@@ -85,8 +85,8 @@ def test_strict_check_fails_where_a_force_is_not_computed(run: Run, tmp_path: Pa
     assert re.search(r"ClutchedPathSpring +clutch +this force is not computed", out)
 
 
-def test_check_says_class_name_and_line(run: Run, pack: Path):
-    file = pack / "models" / "Gait10dof18musc.osim"
+def test_check_says_class_name_and_line(run: Run, public_model):
+    file = public_model("Gait10dof18musc")
     (code, out, _), elements = run("check", file, "--all"), json.loads(run("check", file, "--json")[1])
     assert code == 0
     assert elements

@@ -63,7 +63,7 @@ def test_wrench_and_location_shapes(pendulum):
 
 def test_not_a_model():
     with pytest.raises(TypeError, match=r"body_poses takes a Model first \(see load_model\), not a str"):
-        mg.body_poses("arm26.osim", [0.0])  # type: ignore[arg-type]
+        mg.body_poses("arm26.osim", [0.0])
 
 
 def test_unknown_names(pendulum):

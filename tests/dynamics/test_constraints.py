@@ -142,7 +142,7 @@ def test_locks_that_a_coupler_makes_redundant_are_named(method: str):
 def block(name: str, k: int) -> Body:
     mass = 0.7 + 0.2 * k
     inertia = tuple(mass * i for i in (0.011, 0.013, 0.009, 0.0012, -0.0007, 0.0016))
-    return Body(name, mass, (0.03 * k, 0.02, -0.01 * k), inertia)  # type: ignore[arg-type]
+    return Body(name, mass, (0.03 * k, 0.02, -0.01 * k), inertia)  # pyright: ignore[reportArgumentType]
 
 
 def turns(name: str, count: int) -> list[Coordinate]:
@@ -163,7 +163,7 @@ def closed_chain() -> ModelDescription:
         for side, body in (("near", parent), ("far", child)):
             origin = places[body] if body != "ground" else (0.0, 0.0, 0.0)
             path = "/ground" if body == "ground" else f"/bodyset/{body}"
-            frames.append(OffsetFrame(side, path, tuple(a - o for a, o in zip(at, origin, strict=True)), turned))  # type: ignore[arg-type]
+            frames.append(OffsetFrame(side, path, tuple(a - o for a, o in zip(at, origin, strict=True)), turned))  # pyright: ignore[reportArgumentType]
         near, far = (f"/jointset/{name}/{side}" for side in ("near", "far"))
         return Joint(kind, name, near, far, turns(name, count), frames)
 

@@ -7,7 +7,7 @@ import numpy as np
 import pytest
 
 import myograd as mg
-from computed import OWN, loaded, own_numbers, own_states
+from computed import OWN, loaded, own_numbers, own_states, relative_gap
 from live_states import Peer
 
 # The moving point of this path has a neighbour on its own body, and OpenSim's moment arm misses its work.
@@ -28,17 +28,19 @@ def pair(request: pytest.FixtureRequest, opensim) -> tuple[str, dict[str, np.nda
 RIGID = ("rotation", "position", "velocity", "markers", "M", "bias", "center of mass", "kinetic energy")
 
 
-def test_bodies(pair):
+def test_bodies(pair, measured):
     _, ours, theirs = pair
     for key in RIGID:
         expected = np.array([at[key] for at in theirs])
         np.testing.assert_allclose(ours[key], expected, rtol=1e-9, atol=1e-10, err_msg=key)
+        measured("rigid bodies", relative_gap(ours[key], expected))
 
 
-def test_free_fall(pair):
+def test_free_fall(pair, measured):
     _, ours, theirs = pair
     expected = np.array([at["udot"] for at in theirs])
     np.testing.assert_allclose(ours["udot"], expected, rtol=1e-8, atol=1e-8)
+    measured("free fall", relative_gap(ours["udot"], expected))
 
 
 def test_constraints_hold_the_same(pair):
@@ -49,13 +51,14 @@ def test_constraints_hold_the_same(pair):
         np.testing.assert_allclose(np.linalg.pinv(G) @ G, np.linalg.pinv(at["G"]) @ at["G"], rtol=0, atol=1e-9)
 
 
-def test_paths(pair):
+def test_paths(pair, measured):
     _, ours, theirs = pair
     for key in ("length", "speed"):
         np.testing.assert_allclose(ours[key], [at[key] for at in theirs], rtol=0, atol=1e-9, err_msg=key)
+        measured(key, np.abs(ours[key] - np.array([at[key] for at in theirs])).max(initial=0.0))
 
 
-def test_moment_arms(pair):
+def test_moment_arms(pair, measured):
     name, ours, theirs = pair
     model = loaded(OWN[name])
     expected = np.array([at["arm"] for at in theirs])
@@ -73,6 +76,7 @@ def test_moment_arms(pair):
         unique = [model.coordinate_names.index("base_angle")]
         found, expected = found[:, :, unique], expected[:, :, unique]
     np.testing.assert_allclose(found, expected, rtol=0, atol=1e-9)
+    measured("arm", np.nanmax(np.abs(found - expected), initial=0.0), "m")
 
 
 def test_prescribed_motions_at_other_times(opensim):

@@ -82,7 +82,7 @@ def some_state(model: mg.Model) -> tuple[Array, Array]:
 def test_the_equation_is_the_sum_of_its_terms(pair: tuple[mg.Model, mg.Model, Shuttle]):
     plain, more, term = pair
     q, u = some_state(plain)
-    now = Instant(0.0, q, u, None, None)  # type: ignore[arg-type]  # it looks at q and u only
+    now = Instant(0.0, q, u, None, None)  # pyright: ignore[reportArgumentType]  # it looks at q and u only
     udot = jnp.asarray(np.random.default_rng(4).normal(size=q.shape))
     for ours, expected in (
         (mg.mass_matrix(more, q), mg.mass_matrix(plain, q) + term.inertia(more, now)),
@@ -98,7 +98,7 @@ def test_the_equation_is_the_sum_of_its_terms(pair: tuple[mg.Model, mg.Model, Sh
 
 
 @pytest.mark.parametrize("method", ["elimination", "multipliers"])
-def test_accelerations_are_those_of_dense_algebra(pair: tuple[mg.Model, mg.Model, Shuttle], method: str):
+def test_accelerations_are_those_of_dense_algebra(pair: tuple[mg.Model, mg.Model, Shuttle], method: str, measured):
     """With the constraints' rows, by one dense solve: no order of elimination, no sparsity."""
     _, model, _ = pair
     q, u = some_state(model)
@@ -110,6 +110,7 @@ def test_accelerations_are_those_of_dense_algebra(pair: tuple[mg.Model, mg.Model
     expected = np.linalg.lstsq(whole, np.concatenate([tau - b, -gamma]), rcond=1e-13)[0][: len(q)]
     found = mg.forward_dynamics(model, q, u, tau, method=method)
     np.testing.assert_allclose(found, expected, rtol=1e-8, atol=1e-8 * np.abs(expected).max())
+    measured("accelerations", np.abs(found - expected).max() / np.abs(expected).max())
 
 
 def test_the_order_of_elimination_knows_what_a_term_couples(pair: tuple[mg.Model, mg.Model, Shuttle]):

@@ -52,7 +52,7 @@ def lump(name: str, k: int, **more) -> Body:
     mass = 0.8 + 0.17 * k
     center = (0.03 - 0.004 * k, -0.05 + 0.006 * k, 0.02 + 0.003 * k)
     tensor = (0.011, 0.013, 0.009, 0.0012, -0.0007, 0.0016)
-    return Body(name, mass, center, tuple(round(mass * i, 6) for i in tensor), **more)  # type: ignore[arg-type]
+    return Body(name, mass, center, tuple(round(mass * i, 6) for i in tensor), **more)  # pyright: ignore[reportArgumentType]
 
 
 def turn(name: str, default: float, **more) -> Coordinate:

@@ -100,6 +100,12 @@ def in_numpy(result: Any) -> Any:
     return jax.tree.map(np.asarray, result)
 
 
+def relative_gap(ours: Any, theirs: Any) -> float:
+    """The largest difference of two arrays, relative to their largest number where that exceeds 1."""
+    ours, theirs = np.asarray(ours), np.asarray(theirs)
+    return float(np.abs(ours - theirs).max(initial=0.0) / max(1.0, np.abs(theirs).max(initial=0.0)))
+
+
 def speeds_are_rates(model: mg.Model) -> bool:
     """Whether qdot = u: no ball, free or ellipsoid joint."""
     return len(model.tree.balls) == 0

@@ -39,10 +39,10 @@ def somebody(template: ModelDescription, seed: int) -> ModelDescription:
 
     for body in person.bodies:
         body.mass, body.mass_center = about(body.mass), scaled(body.mass_center)
-        body.inertia = tuple(about(number) for number in body.inertia)  # type: ignore[assignment]
+        body.inertia = tuple(about(number) for number in body.inertia)  # pyright: ignore[reportAttributeAccessIssue]
     for frame in person.frames().values():
         if hasattr(frame, "translation"):
-            frame.translation = scaled(frame.translation)  # type: ignore[union-attr]
+            frame.translation = scaled(frame.translation)  # pyright: ignore[reportAttributeAccessIssue]
     for surface in person.wrap_objects().values():
         surface.radius, surface.length = about(surface.radius), about(surface.length)
         surface.dimensions, surface.translation = scaled(surface.dimensions), scaled(surface.translation)
@@ -55,7 +55,7 @@ def somebody(template: ModelDescription, seed: int) -> ModelDescription:
         muscle.numbers["minimum_activation"] = about(0.01)
         for point in muscle.path.points:
             if hasattr(point, "location"):
-                point.location = scaled(point.location)  # type: ignore[union-attr]
+                point.location = scaled(point.location)  # pyright: ignore[reportAttributeAccessIssue]
     for force in person.forces:
         for name, value in vars(force).items():
             if isinstance(value, float):
@@ -109,7 +109,7 @@ def test_no_number_is_static(people: list[mg.Model]):
         np.testing.assert_array_equal(one, other)
 
 
-def test_a_compiled_function_is_traced_once_for_all(people: list[mg.Model]):
+def test_a_compiled_function_is_traced_once_for_all(people: list[mg.Model], measured):
     traced = 0
 
     @jax.jit
@@ -119,11 +119,12 @@ def test_a_compiled_function_is_traced_once_for_all(people: list[mg.Model]):
         return mg.moment_arms(model, q)
 
     found = [arms(model, mg.assemble(model, model.default_pose())) for model in people[:5]]
+    measured("times traced", traced)
     assert traced == 1
     assert not np.allclose(found[0], found[1], equal_nan=True)
 
 
-def test_a_stack_is_as_good_as_one_at_a_time(people: list[mg.Model]):
+def test_a_stack_is_as_good_as_one_at_a_time(people: list[mg.Model], measured):
     stack = jax.tree.map(lambda *x: jnp.stack(x), *people)
     q = jnp.stack([mg.assemble(model, model.default_pose()) for model in people])
     u, a = jnp.full_like(q, 0.2), jnp.full((PEOPLE, len(people[0].muscle_names)), 0.3)
@@ -136,14 +137,17 @@ def test_a_stack_is_as_good_as_one_at_a_time(people: list[mg.Model]):
 
     single = jax.jit(everything)
     together = jax.jit(jax.vmap(everything))(stack, q, u, a)
+    gap = 0.0
     for k, model in enumerate(people):
         alone = single(model, q[k], u[k], a[k])
         for one, other in zip(jax.tree.leaves(alone), jax.tree.leaves(together), strict=True):
             size = np.nanmax(np.abs(one), initial=1e-12)
             np.testing.assert_allclose(np.asarray(other[k]) / size, np.asarray(one) / size, atol=1e-9)
+            gap = max(gap, np.nanmax(np.abs(np.asarray(other[k]) - np.asarray(one)) / size, initial=0.0))
+    measured("stack", gap)
 
 
-def test_a_second_person_compiles_nothing(template: ModelDescription, tmp_path: Path):
+def test_a_second_person_compiles_nothing(template: ModelDescription, tmp_path: Path, measured):
     """In another process, so that nothing is compiled beforehand; JAX tells of every compilation."""
     for seed in (1, 2):
         write_osim(somebody(template, seed), tmp_path / f"subject{seed}.osim")
@@ -163,6 +167,7 @@ print(first, len(compiled) - first)
 """
     run = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True, check=True)
     first, second = map(int, run.stdout.split())
+    measured("compiled for the second person", second)
     assert first > 0
     assert second == 0
 

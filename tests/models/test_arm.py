@@ -109,18 +109,21 @@ ELBOW_RANGE = np.linspace(0.3, 2.1, 32)
         ("BRA", 0.020, 0.035),
     ],
 )
-def test_peak_flexion_arms(arms, muscle: str, low: float, high: float):
-    assert low < arms(muscle, "elbow_flexion", elbow_flexion=ELBOW_RANGE).max() < high
+def test_peak_flexion_arms(arms, measured, muscle: str, low: float, high: float):
+    peak = arms(muscle, "elbow_flexion", elbow_flexion=ELBOW_RANGE).max()
+    measured(f"{muscle}, peak", 1000 * peak, "mm")
+    assert low < peak < high
 
 
-def test_triceps_arms(arms):
+def test_triceps_arms(arms, measured):
     """MRI of 18 subjects: 1.74 (SD 0.13) cm at 110 degrees to 2.39 (0.14) cm at 30 degrees (Sugisaki et al. 2010)."""
     for muscle in ("TRIlong", "TRIlat", "TRImed"):
         found = -arms(muscle, "elbow_flexion", elbow_flexion=ELBOW_RANGE)
+        measured("triceps", 1000 * found.max(), "mm")
         assert found.min() > 0.0174 - 2 * 0.0013 and found.max() < 0.0239 + 2 * 0.0014
 
 
-def test_rotator_cuff_turns_the_arm(arms):
+def test_rotator_cuff_turns_the_arm(arms, measured):
     """Peaks as the arm is raised: subscapularis 24.4 mm (abduction) and 27.0 mm (flexion) inwards, infraspinatus 28.3 and 23.3 mm
     outwards, both of their inferior parts (Ackland and Pandy 2011)."""
     turn = np.tile(np.linspace(-0.8, 0.8, 16), 3)
@@ -128,6 +131,8 @@ def test_rotator_cuff_turns_the_arm(arms):
     for plane in (0.0, np.pi / 2):
         at = {"count": 48, "axial_rotation": turn, "elevation": up, "elevation_plane": plane}
         inward, outward = arms("SUBSC", "axial_rotation", **at), -arms("INFSP", "axial_rotation", **at)
+        measured("subscapularis, peak", 1000 * inward.max(), "mm")
+        measured("infraspinatus, peak", 1000 * outward.max(), "mm")
         assert inward.min() > 0 and 0.0244 < inward.max() < 0.0270
         assert outward.min() > 0 and 0.0233 < outward.max() < 0.0283
 
@@ -164,7 +169,7 @@ def test_fibres_work_near_their_optimum(model: mg.Model, poses: np.ndarray):
     assert share.min() > 0.45 and share.max() < 1.6
 
 
-def test_same_numbers_in_opensim(opensim, model: mg.Model, poses: np.ndarray):
+def test_same_numbers_in_opensim(opensim, measured, model: mg.Model, poses: np.ndarray):
     """Cylinders and spheres only: OpenSim's lengths are geodesics too; its pull over them is not quite their derivative."""
     random = np.random.default_rng(4)
     u = np.array([mg.project_speeds(model, q, random.normal(size=16)) for q in poses])
@@ -178,4 +183,9 @@ def test_same_numbers_in_opensim(opensim, model: mg.Model, poses: np.ndarray):
     assert length_gap[~straight].max() < 1e-6
     assert tension_gap[~straight].max() < 2e-6
     gap = np.abs(udot - their_udot).max(axis=1) / np.abs(their_udot).max(axis=1)
+    for where, which in (("straight", straight), ("wrapped", ~straight)):
+        measured(f"length, {where}", length_gap[which].max(), "m")
+        measured(f"tension, {where}", tension_gap[which].max())
+    measured("accelerations, median", np.median(gap))
+    measured("accelerations, largest", gap.max())
     assert np.median(gap) < 2e-5 and gap.max() < 2e-4  # some muscle wraps at every pose

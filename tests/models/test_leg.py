@@ -91,7 +91,7 @@ def test_the_sole_touches_the_ground_when_standing(model: mg.Model):
     assert abs(float(mg.applied_forces(model, apart, np.full(m, 0.02))[up])) < 1e-3
 
 
-def test_same_numbers_in_opensim(opensim, model: mg.Model):
+def test_same_numbers_in_opensim(opensim, measured, model: mg.Model):
     """With muscles half active, stops and contact. The gastrocnemii wrap at some poses: see `test_arm`."""
     random = np.random.default_rng(4)
     poses = 40
@@ -107,5 +107,9 @@ def test_same_numbers_in_opensim(opensim, model: mg.Model):
     assert (np.abs(tensions - their_tensions) / strength)[straight].max() < 1e-6
     gap = np.abs(udot - their_udot).max(axis=1) / np.abs(their_udot).max(axis=1)
     none = straight.all(axis=1)
+    measured("length, straight", np.abs(lengths - their_lengths)[straight].max(), "m")
+    measured("tension, straight", (np.abs(tensions - their_tensions) / strength)[straight].max())
+    measured("accelerations, nothing wraps", gap[none].max())
+    measured("accelerations, largest", gap.max())
     assert none.sum() >= 5 and gap[none].max() < 1e-6
     assert gap.max() < 2e-3

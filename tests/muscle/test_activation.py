@@ -35,12 +35,13 @@ def test_a_steep_blend_is_the_switch():
     )
 
 
-def test_parallel_is_sequential():
+def test_parallel_is_sequential(measured):
     u = recording(6000)
     initial = jnp.array([0.0, 0.3, 1.0])
     sequential = mg.integrate_activation(u, STEP, initial=initial, parallel=False)
     parallel = mg.integrate_activation(u, STEP, initial=initial, parallel=True)
     np.testing.assert_allclose(parallel, sequential, rtol=0, atol=1e-8)
+    measured("parallel", float(jnp.abs(parallel - sequential).max()))
     assert float(jnp.abs(sequential[1:] - sequential[:-1]).max()) > 0.1  # there is something to integrate
     np.testing.assert_array_equal(parallel[0], initial)
 
@@ -116,11 +117,12 @@ def test_traced_time_constants_need_a_settling_time():
 
 
 @pytest.mark.parametrize("step", [0.010, 0.0125, 0.1])
-def test_samples_far_apart_are_integrated_in_smaller_steps(step: float):
+def test_samples_far_apart_are_integrated_in_smaller_steps(step: float, measured):
     """Excitation that jumps between 0 and 1, where da/dt changes with a by 8 / t_act, against two hundred steps per sample."""
     u = np.array([1.0, 1.0, 0.0, 0.0, 1.0, 0.3, 0.9, 0.0])
     fine = mg.integrate_activation(u, step, substeps=max(200, int(2e4 * step)))
     np.testing.assert_allclose(mg.integrate_activation(u, step), fine, atol=2e-4)
+    measured("smaller steps", float(jnp.abs(mg.integrate_activation(u, step) - fine).max()))
     assert float(jnp.abs(mg.integrate_activation(u, 0.01, substeps=1) - mg.integrate_activation(u, 0.01)).max()) > 0.01
 
 

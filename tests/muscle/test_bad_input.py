@@ -114,9 +114,9 @@ def test_rigid_tendons_do_not_ask_for_a_fiber_length(model: mg.Model):
 def test_a_state_is_asked_for():
     model = mg.load_model(model_path("planar_leg"))
     with pytest.raises(TypeError, match=r"state_derivative takes a State \(see equilibrium_state\), not a tuple"):
-        mg.state_derivative(model, (1, 2), np.zeros(3))  # type: ignore[arg-type]
+        mg.state_derivative(model, (1, 2), np.zeros(3))
     with pytest.raises(TypeError, match="muscle_dynamics takes a Model first"):
-        mg.muscle_dynamics("arm", Q, U, HALF, HALF)  # type: ignore[arg-type]
+        mg.muscle_dynamics("arm", Q, U, HALF, HALF)
 
 
 # Parameters --------------------------------------------------------------------------------------------------

@@ -90,7 +90,7 @@ def direction(rows: Given, muscles: Any) -> Any:
 
 
 @pytest.mark.parametrize(("function", "step", "tolerance"), [(dynamics, 1e-7, 2e-5), (equilibrium, 1e-5, 2e-5)])
-def test_derivatives(function, step: float, tolerance: float):
+def test_derivatives(function, step: float, tolerance: float, measured):
     """In both modes, of first and second order, with respect to the state and every parameter at once, against difference
     quotients: every muscle in every state. Schutte's equilibria, which end at 0.01 N, have no quotients."""
     rows, muscles = given(), model().muscles
@@ -113,6 +113,7 @@ def test_derivatives(function, step: float, tolerance: float):
         scale = 1 + np.abs(exact)
         gap = (np.abs(quotient - exact) / scale)[:, kept].max(axis=0)
         worst = np.array(NAMES)[kept][gap.argmax()]
+        measured("derivatives", gap.max())
         assert gap.max() < tolerance, f"order {i + 1}: {gap.max():.1e} of {worst}"
 
 

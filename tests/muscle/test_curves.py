@@ -96,7 +96,7 @@ SHARPEST = [
 
 
 @pytest.mark.parametrize(("name", "shape"), [*CASES, *SHARPEST])
-def test_curves_are_opensims(opensim, name: str, shape: dict[str, float]):
+def test_curves_are_opensims(opensim, measured, name: str, shape: dict[str, float]):
     theirs = getattr(opensim, name)()
     for key, number in shape.items():
         getattr(theirs, f"set_{key}")(number)
@@ -107,6 +107,7 @@ def test_curves_are_opensims(opensim, name: str, shape: dict[str, float]):
     scale = np.maximum(1.0, np.abs(expected))
     ours, slope = jax.jvp(lambda x: value_at(curve, x), (jnp.asarray(x),), (jnp.ones_like(x),))
     np.testing.assert_allclose(ours / scale, expected / scale, rtol=0, atol=1e-10)
+    measured("curves", np.abs((ours - expected) / scale).max())
     expected = np.array([theirs.calcDerivative(float(v), 1) for v in x])
     np.testing.assert_allclose(slope, expected, rtol=1e-7, atol=1e-7)
 

@@ -90,13 +90,15 @@ def test_recordings_that_cannot_be_used(change: dict, message: str):
 # Excitation --------------------------------------------------------------------------------------------------
 
 
-def test_whole_delays_are_those_of_the_recursion():
+def test_whole_delays_are_those_of_the_recursion(measured):
     e = np.abs(burst())[:500] / 4
     e[0] = 0.0  # before the recording there was nothing
     c1, c2, d = -0.5, -0.3, 7
     b1, b2 = c1 + c2, c1 * c2
-    expected = lfilter([1 + b1 + b2], [1, b1, b2], np.concatenate([np.zeros(d), e[:-d]]))
-    np.testing.assert_allclose(emg_to_excitation(e, 0.001, d * 0.001, c1, c2), expected, atol=1e-12)
+    expected = np.asarray(lfilter([1 + b1 + b2], [1, b1, b2], np.concatenate([np.zeros(d), e[:-d]])))
+    found = emg_to_excitation(e, 0.001, d * 0.001, c1, c2)
+    np.testing.assert_allclose(found, expected, atol=1e-12)
+    measured("recursion", np.abs(found - expected).max())
 
 
 def test_unit_gain_and_rest_before_the_start():

@@ -17,7 +17,7 @@ import myograd as mg
 from computed import HASTE, loaded
 from myograd.model.description.muscle_properties import DE_GROOTE_FREGLY, MILLARD, SCHUTTE, THELEN
 from myograd.muscle.contraction import fiber_equilibrium, force_balance, muscle_states
-from oracle_pack import FILES, NO_PACK
+from oracle_pack import FILES, NO_PACK, NO_VARIANTS, reference_names
 
 STATIC = ("a005", "a050", "a100")
 CASES = (*STATIC, "rnd")
@@ -31,8 +31,7 @@ PARTS = (
     "passive_fiber_force_along_tendon",
 )
 
-MUSCULAR = [path for path in FILES if (path.parents[1] / "reference" / f"{path.stem}.npz").exists()]
-MUSCULAR = [path for path in MUSCULAR if path.stem != "DoublePendulum"]
+MUSCULAR = [path for path in FILES if len(reference_names(path, "muscle_names"))]
 
 
 @pytest.fixture(
@@ -90,7 +89,7 @@ def kinds(model: mg.Model) -> np.ndarray:
     return np.array(model.muscle_classes.kind)
 
 
-def test_everything_at_given_fiber_lengths(path: Path):
+def test_everything_at_given_fiber_lengths(path: Path, measured):
     """Curves 1e-8; forces 1e-6 of the strength, and far better; lengths and velocities likewise."""
     n = numbers(path)
     strength = np.asarray(n.model.muscles.max_isometric_force)
@@ -102,6 +101,7 @@ def test_everything_at_given_fiber_lengths(path: Path):
         known &= (kinds(n.model) != DE_GROOTE_FREGLY) | (np.abs(n.theirs["norm_fiber_velocity"]) < 1e3)
         scale = strength if "force" in key else np.maximum(1.0, np.abs(theirs))
         gap = np.where(known, np.abs(ours - np.where(known, theirs, 0.0)) / scale, 0.0)
+        measured("curves" if key in ("fal", "fpl", "fv") else "at given fibre lengths", gap.max())
         assert gap.max() < 1e-8, f"{key}: {gap.max():.1e} at {np.unravel_index(gap.argmax(), gap.shape)}"
         checked += known.any(axis=(0, 1)).all()  # for every muscle
     assert checked >= 10
@@ -118,7 +118,7 @@ def test_nothing_is_nan(path: Path):
     assert np.isfinite(n.fiber_length).all()
 
 
-def test_equilibrium(path: Path):
+def test_equilibrium(path: Path, measured):
     """Forces to 1e-6 of the strength. Fibre lengths to 1e-6, or to what OpenSim's own tolerance leaves open."""
     n = numbers(path)
     strength = np.asarray(n.model.muscles.max_isometric_force)
@@ -130,6 +130,7 @@ def test_equilibrium(path: Path):
             # These follow from fibre velocities, by a hyperbolic sine of forces that OpenSim finds to 1e-10.
             known &= np.abs(n.theirs["norm_fiber_velocity"][:3]) < 10
         gap = np.where(known, np.abs(getattr(n.at_equilibrium, key)[:3] - np.where(known, theirs, 0.0)) / strength, 0.0)
+        measured("forces at equilibrium", gap.max())
         assert gap.max() < 1e-6, f"{key}: {gap.max():.1e}"
     theirs = n.theirs["fiber_length"][:3]
     apart = np.abs(n.fiber_length[:3] - theirs) > 1e-6 * np.abs(theirs) + 1e-12
@@ -158,7 +159,7 @@ def test_implicit_and_explicit_forms_agree(path: Path):
 @pytest.mark.parametrize(
     "file",
     [pytest.param(path, id=path.stem) for path in MUSCULAR if path.stem.endswith("_DGF")]
-    or [pytest.param(None, marks=pytest.mark.skip(reason=NO_PACK), id="no-pack")],
+    or [pytest.param(None, marks=pytest.mark.skip(reason=NO_VARIANTS), id="no-pack")],
 )
 def test_implicit_form_of_de_groote_and_fregly_is_damped(file: Path):
     """Its explicit form finds the velocity without damping, so that the implicit one is not in balance there: it is what the

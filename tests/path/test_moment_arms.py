@@ -24,10 +24,11 @@ from shipped.coupled_mechanism import describe as coupled_mechanism
 
 
 @pytest.mark.parametrize("name", OWN)
-def test_three_methods_agree(name: str):
+def test_three_methods_agree(name: str, measured):
     found = own_numbers(name)
     assert np.nanmax(np.abs(found["arm"])) > 1e-3
     for method in ("length", "velocity"):
+        measured("three methods", np.nanmax(np.abs(found[f"arm by {method}"] - found["arm"])), "m")
         np.testing.assert_allclose(found[f"arm by {method}"], found["arm"], rtol=0, atol=1e-10, err_msg=method)
 
 
@@ -173,7 +174,7 @@ def torques(request: pytest.FixtureRequest, mechanism: mg.Model) -> Torques:
     return Torques(mechanism, request.param)
 
 
-def test_effective_torque(torques: Torques):
+def test_effective_torque(torques: Torques, measured):
     """Eq. 24 over all coupled coordinates: C^T f = r s. As G C = 0, the motion alone tells the torque: C^T (M udot + b)."""
     assert np.abs(torques.expected).min() > 0.1
     every = np.ones(len(torques.guide_rows), bool)
@@ -181,6 +182,7 @@ def test_effective_torque(torques: Torques):
     np.testing.assert_allclose(f, torques.applied, rtol=0, atol=1e-9)  # the equation of motion
     np.testing.assert_allclose(torques.effective(torques.C, f), torques.expected, rtol=1e-9)
     np.testing.assert_allclose(torques.effective(torques.C, torques.moving), torques.expected, rtol=1e-9)
+    measured("effective torque", np.abs(torques.effective(torques.C, f) / torques.expected - 1).max())
 
 
 def test_effective_torque_over_the_angles_of_theta(torques: Torques):
@@ -235,7 +237,7 @@ def test_scaled_coordinates_drop_out(torques: Torques):
 # Moving points -----------------------------------------------------------------------------------------------
 
 
-def test_moving_points_do_their_work(measure, opensim):
+def test_moving_points_do_their_work(measure, measured, opensim):
     """The moving point of this path has a neighbour on its own body. OpenSim's lengthening speed agrees with us, its
     moment arm does not: it leaves out the work that the point does between the two."""
     model, peer = loaded(OWN["planar_leg"]), Peer(opensim, OWN["planar_leg"])
@@ -248,6 +250,7 @@ def test_moving_points_do_their_work(measure, opensim):
         peer.set(q, np.eye(3)[knee])
         assert ours == pytest.approx(-peer.muscles[muscle].getLengtheningSpeed(peer.state), abs=1e-12)
         missed.append(peer.arms()[muscle, knee] - ours)
+    measured("work that OpenSim leaves out", np.abs(missed).max(), "m")
     np.testing.assert_array_less(5e-4, np.abs(missed))
 
 

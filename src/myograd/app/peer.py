@@ -115,7 +115,7 @@ def simulated(
     for t in times[1:]:
         rows.append(_row(model, manager.integrate(float(t)), paths, names))
     seconds = time.perf_counter() - begin
-    return OpenSimRun(*(np.array(column) for column in zip(*rows, strict=True)), seconds)  # type: ignore[arg-type]
+    return OpenSimRun(*(np.array(column) for column in zip(*rows, strict=True)), seconds)  # pyright: ignore[reportCallIssue]
 
 
 def _row(model: Any, state: Any, paths: list[str], names: set[str]) -> tuple[list[float], ...]:

@@ -155,7 +155,7 @@ def _write_plot(model: myograd.Model, trajectory: Trajectory, path: Path) -> Non
     def lines(row: int, names: tuple[str, ...], values: np.ndarray) -> None:
         for i, name in enumerate(names):
             figure.add_trace(go.Scatter(x=time, y=values[:, i], name=name, legend=f"legend{row}"), row=row, col=1)
-        top = figure.layout[f"yaxis{row if row > 1 else ''}"].domain[1]  # type: ignore[index]
+        top = figure.layout[f"yaxis{row if row > 1 else ''}"].domain[1]
         figure.update_layout({f"legend{row}": dict(y=top, yanchor="top", maxheight=1 / len(titles) - 0.05)})
 
     which = [model.coordinate_names.index(name) for name in model.independent_coordinates]

@@ -29,7 +29,7 @@ def inverse_dynamics(
     needed = sum(term.needed(model, now, udot) for term in inertial_terms(model, now))
     if wrenches is not None:
         needed = needed - generalized_force(model, now.at, on_links(model, now.at, wrenches))
-    return needed  # type: ignore[return-value]
+    return needed  # pyright: ignore[reportReturnType]
 
 
 @entry

@@ -21,7 +21,7 @@ Vector = Float[Array, " c"]
 def mass_matrix(model: Model, q: Vector) -> Float[Array, "c c"]:
     """M(q), constraints not considered."""
     now = instant(model, q, jnp.zeros_like(q))
-    return sum(term.inertia(model, now) for term in inertial_terms(model, now))  # type: ignore[return-value]
+    return sum(term.inertia(model, now) for term in inertial_terms(model, now))  # pyright: ignore[reportReturnType]
 
 
 @entry
@@ -67,7 +67,7 @@ def inertial_energy(model: Model, now: Instant) -> Energy:
 def bias_forces(model: Model, q: Vector, u: Vector) -> Vector:
     """b in `M udot + b = tau`: Coriolis and centrifugal terms less gravity [N m, N]."""
     now = instant(model, q, u)
-    return sum(term.bias(model, now) for term in inertial_terms(model, now))  # type: ignore[return-value]
+    return sum(term.bias(model, now) for term in inertial_terms(model, now))  # pyright: ignore[reportReturnType]
 
 
 @entry

@@ -60,7 +60,7 @@ def entry(function: F) -> F:
             if not (is_dataclass(state) and all(item.name in SHAPES for item in fields(state))):
                 raise TypeError(f"{called} takes a State (see equilibrium_state), not a {type(state).__name__}")
             values = {item.name: checked(item.name, getattr(state, item.name)) for item in fields(state)}
-            bound.arguments["state"] = replace(state, **values)  # type: ignore[type-var]
+            bound.arguments["state"] = replace(state, **values)  # pyright: ignore[reportArgumentType]
         for name in SHAPES.keys() & bound.arguments.keys():
             if bound.arguments[name] is not None or signature.parameters[name].default is inspect.Parameter.empty:
                 bound.arguments[name] = checked(name, bound.arguments[name])
@@ -73,7 +73,7 @@ def entry(function: F) -> F:
             raise AssertionError(f"{called}: a check failed in compiled code, but not step by step")
         return result
 
-    return call  # type: ignore[return-value]
+    return call  # pyright: ignore[reportReturnType]
 
 
 def _checked(model: Model, function: str, name: str, value: Any, accept: tuple[str, ...]) -> Any:

@@ -153,7 +153,7 @@ def _product(A: Float[Array, "i k"], B: Float[Array, "k j"]) -> Float[Array, "i 
     """`A B`; written out where k is small, because batches of small matrix products are slow on CPU."""
     if A.shape[1] > 16:
         return A @ B
-    return sum(A[:, k, None] * B[k] for k in range(A.shape[1]))  # type: ignore[return-value]
+    return sum(A[:, k, None] * B[k] for k in range(A.shape[1]))  # pyright: ignore[reportReturnType]
 
 
 def _constrained(

@@ -115,7 +115,7 @@ def pose(model: Model, q: Float[Array, " c"]) -> Pose:
     joints, tree = model.joints, model.tree
     y, slope = _amounts(model, q)
     R, first = _turns(model, y)
-    slide = rotate(joints.parent_rotation, sum(joints.axes[3 + k] * y[3 + k] for k in range(3)))  # type: ignore[arg-type]
+    slide = rotate(joints.parent_rotation, sum(joints.axes[3 + k] * y[3 + k] for k in range(3)))  # pyright: ignore[reportArgumentType]
     p = (joints.parent_translation + slide).T - jnp.einsum("nij,jn->ni", R, joints.child_translation)
     if tree.reversed.any():  # as seen from the body nearer to ground
         turned = tree.reversed[:, None]

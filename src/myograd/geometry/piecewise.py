@@ -52,7 +52,7 @@ def integral(table: PiecewisePolynomials, start: Float[Array, " n"], end: Float[
     low = jnp.clip(jnp.concatenate([-edge, table.knots]), start, end) - table.origins
     high = jnp.clip(jnp.concatenate([table.knots, edge]), start, end) - table.origins
     powers = (c / (j + 1) * (high ** (j + 1) - low ** (j + 1)) for j, c in enumerate(table.coefficients))
-    total = jnp.sum(sum(powers), axis=0)  # type: ignore[arg-type]
+    total = jnp.sum(sum(powers), axis=0)
     if table.sines is not None:
         amplitude, omega, phase = table.sines
         still = omega == 0

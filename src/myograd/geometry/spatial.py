@@ -23,7 +23,7 @@ def materialized(x: Arrays) -> Arrays:
 
 
 def dot(a: Float[Array, "k n"], b: Float[Array, "k n"]) -> Float[Array, " n"]:
-    return sum(a[i] * b[i] for i in range(a.shape[0]))  # type: ignore[return-value]
+    return sum(a[i] * b[i] for i in range(a.shape[0]))  # pyright: ignore[reportReturnType]
 
 
 def norm(v: Float[Array, "k n"]) -> Float[Array, " n"]:

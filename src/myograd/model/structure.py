@@ -24,13 +24,13 @@ class Hashed:
         object.__setattr__(self, "_digest", digest.digest())
 
     def __repr__(self) -> str:
-        return f"{type(self).__name__}({self._digest.hex()})"  # type: ignore[attr-defined]
+        return f"{type(self).__name__}({self._digest.hex()})"  # pyright: ignore[reportAttributeAccessIssue]
 
     def __hash__(self) -> int:
-        return hash(self._digest)  # type: ignore[attr-defined]
+        return hash(self._digest)  # pyright: ignore[reportAttributeAccessIssue]
 
     def __eq__(self, other: object) -> bool:
-        return self is other or (type(self) is type(other) and self._digest == other._digest)  # type: ignore[attr-defined]
+        return self is other or (type(self) is type(other) and self._digest == other._digest)  # pyright: ignore[reportAttributeAccessIssue]
 
 
 @dataclass(eq=False, frozen=True, repr=False)

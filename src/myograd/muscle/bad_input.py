@@ -89,7 +89,7 @@ def in_range(function: F) -> F:
                 _warn_of_activation(model, function.__name__, what, np.asarray(given[what], float))
         return result
 
-    return call  # type: ignore[return-value]
+    return call  # pyright: ignore[reportReturnType]
 
 
 def _check_parameters(model: Model, function: str) -> None:

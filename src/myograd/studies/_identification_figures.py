@@ -84,7 +84,7 @@ def _parameters(runs: list[Run], names: dict[str, list[str]], source: str) -> go
         if not group or not lists[method]:
             continue
         for k, name in enumerate(shown):
-            i = lists[method].index(name)  # type: ignore[union-attr]
+            i = lists[method].index(name)  # pyright: ignore[reportOptionalMemberAccess]
             curves = [np.array([row[i] for row in run.errors]) for run in group]
             _band(figure, curves, color, method if k == 0 else "", row=k // columns + 1, col=k % columns + 1)
     figure.update_yaxes(type="log")

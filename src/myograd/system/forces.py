@@ -39,12 +39,12 @@ class Forces(eqx.Module):
     @property
     def length(self) -> Float[Array, " m"]:
         """Of the muscles' paths [m]."""
-        return self.now.length[: len(self.activation)]  # type: ignore[index]
+        return self.now.length[: len(self.activation)]  # pyright: ignore[reportOptionalSubscript]
 
     @property
     def speed(self) -> Float[Array, " m"]:
         """[m/s]"""
-        return self.now.speed[: len(self.activation)]  # type: ignore[index]
+        return self.now.speed[: len(self.activation)]  # pyright: ignore[reportOptionalSubscript]
 
 
 def need_forces(model: Model, function: str, accept: tuple[str, ...]) -> None:
@@ -111,4 +111,4 @@ def elastic_energy(model: Model, state: State) -> Float[Array, ""]:
     """Of springs, bushings, limits, ligaments and contacts [J]; muscles and their tendons are not among them."""
     now, _ = driven_instant(model, state, jnp.zeros(len(model.control_names)))
     parts: list[Energy] = [term.energy(model, now) for term in model.terms]
-    return sum((part.elastic for part in parts), jnp.zeros(()))  # type: ignore[return-value]
+    return sum((part.elastic for part in parts), jnp.zeros(()))  # pyright: ignore[reportReturnType]

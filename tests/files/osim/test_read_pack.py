@@ -6,10 +6,12 @@ from dataclasses import fields
 from pathlib import Path
 
 import numpy as np
+import pytest
 
 from myograd.files.osim.check import check_description
 from myograd.files.osim.read import read_osim
 from myograd.model.description import SEVERITIES, MovingPathPoint, OffsetFrame
+from myograd.model.description.muscle_properties import default
 from osim_documents import NOT_CONTENT, content, vector
 
 
@@ -45,7 +47,13 @@ def test_pack_names_and_values(pack_file: Path):
 
 
 def test_pack_original_and_saved_by_opensim_agree(pack_model: Path):
-    original, saved = (read_osim(pack_model.with_stem(pack_model.stem + tail)) for tail in ("", "_v46"))
+    again = pack_model.with_stem(f"{pack_model.stem}_v46")
+    if not again.exists():
+        pytest.skip(f"the oracle pack has no {again.name}")
+    original, saved = read_osim(pack_model), read_osim(again)
+    for one, other in zip(original.muscles, saved.muscles, strict=True):
+        for name in other.numbers.keys() - one.numbers.keys():  # OpenSim states what a file leaves to the class
+            assert other.numbers.pop(name) == default(other.kind, name), name
     for one, other in zip(fields(original), fields(saved), strict=True):
         if one.name not in NOT_CONTENT:
             assert content(getattr(original, one.name)) == content(getattr(saved, other.name)), one.name

@@ -489,10 +489,17 @@ REAL = [
 ]
 
 
+def recording(pack: Path, name: str) -> Path:
+    path = pack / "pipelines" / name
+    if not path.exists():
+        pytest.skip(f"the oracle pack has no recording {name}: it is not the public one")
+    return path
+
+
 @pytest.mark.filterwarnings("ignore::myograd.files.tables.table.TableWarning")
 @pytest.mark.parametrize("name", REAL)
 def test_real_files_say_what_opensim_reads(opensim, pack, name, tmp_path):
-    path = pack / "pipelines" / name
+    path = recording(pack, name)
     table = read_table(path)
     names, time, numbers = opensim_numbers(opensim, path)
     assert list(table.names) == names
@@ -503,7 +510,7 @@ def test_real_files_say_what_opensim_reads(opensim, pack, name, tmp_path):
 
 
 def test_rows_that_opensim_wrote_twice_are_left_out(pack):
-    path = pack / "pipelines/Gait10dof18musc/OutputReference/RRA/Results/subject_adjusted_Kinematics_q.sto"
+    path = recording(pack, "Gait10dof18musc/OutputReference/RRA/Results/subject_adjusted_Kinematics_q.sto")
     with pytest.warns(TableWarning, match="left out: 1, the first at line 2548"):
         table = read_table(path)
     assert table.data.shape == (2536, 10)

@@ -47,7 +47,7 @@ def fit_adam(
     def epoch(x: jax.Array, state: Any, norm: jax.Array) -> tuple[jax.Array, Any, jax.Array]:
         value, slope = jax.value_and_grad(loss)(x, norm)
         change, state = optimiser.update(slope, state)
-        return optax.apply_updates(x, change), state, value  # type: ignore[return-value]
+        return optax.apply_updates(x, change), state, value  # pyright: ignore[reportReturnType]
 
     x = jnp.asarray(start) / scale
     norm = loss(x, jnp.ones(()))

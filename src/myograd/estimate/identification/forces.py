@@ -84,7 +84,7 @@ def _before(x: Samples, by: int) -> Samples:
 
 def rate_of(x: Samples, step: float, order: int) -> Samples:
     """Backward differences."""
-    return sum(c * _before(x, j) for j, c in enumerate(BACKWARD[order])) / step  # type: ignore[return-value]
+    return sum(c * _before(x, j) for j, c in enumerate(BACKWARD[order])) / step  # pyright: ignore[reportReturnType]
 
 
 def _balance(driven: Model, length: Samples, activation: Samples, fiber: Samples, velocity: Samples) -> Samples:

@@ -181,4 +181,4 @@ def motion_noise(parts: list[tuple[np.ndarray, np.ndarray]], relative: float) ->
         return float(np.sum(np.log(variance) + squares / variance))
 
     most = np.log(np.sqrt(np.mean(squares))) + 1
-    return float(np.exp(optimize.fminbound(unlikely, most - LOWEST, most)))  # type: ignore[arg-type]
+    return float(np.exp(optimize.fminbound(unlikely, most - LOWEST, most)))

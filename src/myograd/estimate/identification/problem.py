@@ -383,7 +383,7 @@ def _balanced_tendons(problem: Problem, unknowns: Unknowns) -> jax.Array:
     @jax.jit
     def excess(slack: jax.Array) -> jax.Array:
         driven = forces.with_values(problem.driven, muscle.at[4].set(slack))
-        return sum(  # type: ignore[return-value]
+        return sum(  # pyright: ignore[reportReturnType]
             jnp.mean(forces.forces_of_tendons(driven, data.length, a, data.fiber_length) - force, axis=0)
             for data, a, force in given
         )

@@ -192,10 +192,10 @@ def _angles(model: Model, motion: Table, name: str) -> np.ndarray:
                 f"recording {name!r}: the motion has no column for coordinate {c!r}"
                 f"{nearest(c, [column for column in motion.names if column not in names])}"
             )
-    radians = motion.to_radians([_column(motion, c) for c in rotational])  # type: ignore[misc]
+    radians = motion.to_radians([_column(motion, c) for c in rotational])  # pyright: ignore[reportArgumentType]
     angles = np.tile(np.asarray(model.coordinates.default, float), (len(motion), 1))
     for column, c in names.items():
-        angles[:, model.coordinate_names.index(c)] = radians[column]  # type: ignore[index]
+        angles[:, model.coordinate_names.index(c)] = radians[column]  # pyright: ignore[reportArgumentType]
     for c in rotational:
         need_radians(f"recording {name!r}: {c}", float(np.abs(angles[:, model.coordinate_names.index(c)]).max()))
     return angles

@@ -106,7 +106,7 @@ class ModelDescription:
 
     def paths(self) -> list[Muscle | PathForce]:
         """Everything that pulls along a path: the muscles, then the other forces that do."""
-        return [*self.muscles, *(force for force in self.forces if hasattr(force, "path"))]  # type: ignore[list-item]
+        return [*self.muscles, *(force for force in self.forces if hasattr(force, "path"))]  # pyright: ignore[reportReturnType]
 
     def wrap_objects(self) -> dict[str, WrapObject]:
         """Every wrapping surface by the path of its frame and its name."""

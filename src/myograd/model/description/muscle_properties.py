@@ -162,7 +162,7 @@ def variant(muscle: Muscle) -> str:
     if has_rigid_tendon(muscle):
         return "rigid"
     if muscle.kind == MILLARD:
-        return "damped" if number(muscle, "fiber_damping") >= LEAST_DAMPING else "classic"  # type: ignore[operator]
+        return "damped" if number(muscle, "fiber_damping") >= LEAST_DAMPING else "classic"  # pyright: ignore[reportOptionalOperand]
     return "elastic"
 
 

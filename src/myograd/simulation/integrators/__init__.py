@@ -69,7 +69,7 @@ class Method(eqx.Module):
         solver = HHT(alpha=self.alpha) if self.integrator == "hht" else SOLVERS[self.integrator]()
         if self.step is not None and isinstance(solver, diffrax.AbstractImplicitSolver):
             newton = optx.Newton(rtol=SOLVED_TO, atol=SOLVED_TO)
-            solver = replace(solver, root_finder=newton)  # type: ignore[type-var]
+            solver = replace(solver, root_finder=newton)
         if forward and isinstance(solver, diffrax.AbstractRungeKutta):
             solver = replace(solver, scan_kind="lax")  # diffrax does so itself, but not within a wrapped solver
         return Projected(solver) if loops and self.integrator != "hht" else Recomputed(solver)  # HHT closes them itself

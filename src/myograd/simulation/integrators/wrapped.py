@@ -27,16 +27,16 @@ class Recomputed(diffrax.AbstractWrappedSolver):
     @property
     def root_finder(self) -> Any:
         """Where diffrax looks for it in an implicit solver."""
-        return self.solver.root_finder  # type: ignore[attr-defined]
+        return self.solver.root_finder  # pyright: ignore[reportAttributeAccessIssue]
 
     @property
     def scan_kind(self) -> Any:
         """Where diffrax looks for it in a Runge-Kutta method."""
-        return self.solver.scan_kind  # type: ignore[attr-defined]
+        return self.solver.scan_kind  # pyright: ignore[reportAttributeAccessIssue]
 
     @property
     def root_find_max_steps(self) -> Any:
-        return self.solver.root_find_max_steps  # type: ignore[attr-defined]
+        return self.solver.root_find_max_steps  # pyright: ignore[reportAttributeAccessIssue]
 
     def order(self, terms: Any) -> Any:
         return self.solver.order(terms)

@@ -6,7 +6,7 @@ import math
 from typing import Any
 
 from llvmlite import ir
-from numba import njit, types  # pyright: ignore[reportPrivateImportUsage]
+from numba import njit, types
 from numba.extending import intrinsic
 from numba.np.arrayobj import populate_array
 
