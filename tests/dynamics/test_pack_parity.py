@@ -6,6 +6,7 @@ The keys of the pack are explained in its README. Orders differ between the pack
 from __future__ import annotations
 
 from collections.abc import Callable
+from dataclasses import replace
 from functools import cache
 from pathlib import Path
 
@@ -35,6 +36,16 @@ WRAPPED = {"Arm26", "MoBL_ARMS", "Rajagopal2016"}  # models with paths that wrap
 # One coordinate of each knee of this model drives three rotations. OpenSim's velocity terms are not right there (see
 # `test_bias_is_lagranges`), and the model is compared with them reproduced.
 CORIOLIS = "Rajagopal2016"
+SKELETON = (
+    "gravity",
+    "bodies",
+    "joints",
+    "coordinates",
+    "constraint_parameters",
+    "marker_location",
+    "path",
+    "surfaces",
+)  # parts of a model that its muscles' classes do not bear on
 
 
 class Reference:
@@ -209,20 +220,21 @@ def test_variants(variant: Path):
     original, _, _, run = at_poses(original_path)
     model = loaded(variant, opensim_coriolis=original_path.stem == CORIOLIS)
     assert (model.tree, model.constraints, model.paths) == (original.tree, original.constraints, original.paths)
-    values = jax.tree.unflatten(jax.tree.structure(original), jax.tree.leaves(model))
+    values = replace(original, **{part: getattr(model, part) for part in SKELETON})
     reference = Reference(variant, model)
     ours = in_numpy(run(values, *reference.state))
     check_rigid(reference, ours)
     check_constraints(reference, ours)
     check_paths(reference, ours)
     check_accelerations(reference, ours)
-    for key in model.muscles.__dataclass_fields__:
-        assert np.all(np.isfinite(getattr(model.muscles, key)))
+    for values in jax.tree.leaves(model.muscles):
+        assert np.all(np.isfinite(values))
 
 
 def test_printed_models_are_the_originals(pack_model: Path):
     """`X_v46.osim` is the same model, printed by OpenSim 4.6."""
     original, printed = loaded(pack_model), loaded(pack_model.with_stem(f"{pack_model.stem}_v46"))
+    printed = replace(printed, fingerprint=original.fingerprint)  # it tells the two documents apart, as it should
     assert (printed.tree, printed.constraints, printed.paths) == (original.tree, original.constraints, original.paths)
     before, after = jax.tree_util.tree_leaves_with_path(original), jax.tree.leaves(printed)
     for (path, value), again in zip(before, after, strict=True):

@@ -33,7 +33,7 @@ def test_three_methods_agree(name: str):
 
 def held_fast(name: str) -> set[str]:
     """Coordinates that couplers, locks and prescribed motions set."""
-    description = loaded(OWN[name]).source.description
+    description = loaded(OWN[name]).document.description
     set_by_couplers = {x.dependent for x in description.constraints if isinstance(x, CoordinateCoupler) and x.enforced}
     return set_by_couplers | {x.name for x in description.coordinates() if x.locked or x.prescribed}
 

@@ -97,12 +97,12 @@ def assemble(model: Model, q: Vector, time: float | Float[Array, ""] = 0.0, acce
     x = jax.lax.fori_loop(0, _ASSEMBLY_STEPS, step, q[fixed.free])
     left = error(x)
     names = [model.constraints.row_names[i] for i in fixed.implicit_rows]
-    x = _unless_open(x, left, names)
+    x = _unless_open(q, x, left, names)
     found = equations.explicit_coordinates(model, q.at[fixed.free].set(x), time)
     return _unless_flipped(model, found)
 
 
-def _unless_open(x: Vector, left: Float[Array, " rows"], names: list[str]) -> Vector:
+def _unless_open(start: Vector, x: Vector, left: Float[Array, " rows"], names: list[str]) -> Vector:
     def explain(errors: np.ndarray) -> ModelError:
         worst = int(np.argmax(np.abs(errors[0])))
         return ModelError(
@@ -110,7 +110,9 @@ def _unless_open(x: Vector, left: Float[Array, " rows"], names: list[str]) -> Ve
             f"after {_ASSEMBLY_STEPS} steps; start from a pose nearer to one that satisfies the constraints"
         )
 
-    return raise_where(jnp.max(jnp.abs(left)) > 1e-9, x, left[None], explain)
+    # Steps that lead to NaN have failed, too; a start that is NaN is the caller's to see.
+    failed = ~(jnp.max(jnp.abs(left)) <= 1e-9) & jnp.all(jnp.isfinite(start))
+    return raise_where(failed, x, left[None], explain)
 
 
 def _unless_flipped(model: Model, q: Vector) -> Vector:
@@ -144,6 +146,7 @@ def project_speeds(
     C = equations.rates_per_free(model, q)
     G = equations.jacobian_rows(model, at, q)[fixed.implicit_rows] @ C
     left = equations.speed_errors(model, at, q, u, time)[fixed.implicit_rows]
+    given = jnp.all(jnp.isfinite(q)) & jnp.all(jnp.isfinite(u))
     u = u - C @ (jnp.linalg.pinv(G, rtol=1e-10) @ left)
     rest = equations.speed_errors(model, at, q, u, time)[fixed.implicit_rows]
     names = [fixed.row_names[i] for i in fixed.implicit_rows]
@@ -154,4 +157,5 @@ def project_speeds(
             f"no speeds satisfy the constraints at this pose: {names[worst]} is off by {errors[0][worst]:.2g}"
         )
 
-    return raise_where(jnp.max(jnp.abs(rest)) > 1e-9 * (1 + jnp.max(jnp.abs(u))), u, rest[None], explain)
+    failed = ~(jnp.max(jnp.abs(rest)) <= 1e-9 * (1 + jnp.max(jnp.abs(u)))) & given
+    return raise_where(failed, u, rest[None], explain)

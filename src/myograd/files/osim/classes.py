@@ -6,6 +6,19 @@ of a muscle OpenSim would not know.
 
 from __future__ import annotations
 
+# The sets of a model in OpenSim's own order. A Part names its set in `group`.
+SETS = (
+    "BodySet",
+    "JointSet",
+    "ControllerSet",
+    "ConstraintSet",
+    "ForceSet",
+    "MarkerSet",
+    "ContactGeometrySet",
+    "ProbeSet",
+    "ComponentSet",
+)
+
 RENAMED = {
     "ActuatorSet": "ForceSet",
     "MuscleWrap": "PathWrap",

@@ -1,4 +1,4 @@
-"""Constraints and markers. Sockets are resolved later, by `osim_references`."""
+"""Constraints and markers. Sockets are resolved later, by `references`."""
 
 from __future__ import annotations
 

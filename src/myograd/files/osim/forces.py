@@ -1,4 +1,4 @@
-"""Forces and actuators other than muscles, and contact geometry. Sockets are resolved later, by `osim_references`.
+"""Forces and actuators other than muscles, and contact geometry. Sockets are resolved later, by `references`.
 
 Properties that are numbers are read, and written, by the fields of the dataclasses, which have their names and defaults.
 """

@@ -1,6 +1,6 @@
 """Ground, bodies, offset frames and wrapping surfaces.
 
-Sockets are kept as written, for instance `../../bodyset/pelvis`; `osim_references` resolves them once all is read.
+Sockets are kept as written, for instance `../../bodyset/pelvis`; `references` resolves them once all is read.
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""Muscles and their paths. Sockets are resolved later, by `osim_references`."""
+"""Muscles and their paths. Sockets are resolved later, by `references`."""
 
 from __future__ import annotations
 

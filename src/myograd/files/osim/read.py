@@ -1,7 +1,7 @@
 """Reads an OpenSim document of any version from 3.0 to 4.6 into a `ModelDescription`.
 
 File -> tree of nodes (`xml`) -> the same in 4.6 spelling (`upgrade`), with its defaults filled in
-(`defaults`) -> dataclasses (the other modules here) -> references resolved (`references`).
+(`defaults`) -> dataclasses (the other modules of this folder) -> references resolved (`references`).
 
 What a description has no place for is either carried along as a `Part` or gone; in both cases it is in `unsupported`.
 """
@@ -13,7 +13,7 @@ from collections.abc import Iterable, Sequence
 from typing import Protocol
 
 from myograd.errors import FileFormatError
-from myograd.files.osim.classes import CONSTRAINTS, MUSCLES
+from myograd.files.osim.classes import CONSTRAINTS, MUSCLES, SETS
 from myograd.files.osim.components import sort_components
 from myograd.files.osim.constraints import read_constraint, read_marker
 from myograd.files.osim.defaults import apply_defaults
@@ -68,12 +68,12 @@ def _read_model(source: Source, model: Node, description: ModelDescription) -> N
     if ground is not None:
         description.ground = read_ground(source, ground)
     sets: dict[str, list[Node]] = {}
-    for group in _SETS:
+    for group in SETS:
         sets[group], groups = fields.take_set(group)
         keep_groups(source, groups, group)
     for node in sets["BodySet"]:
         if node.tag != "Body":
-            raise source.error(node, "is in the BodySet, but is not a <Body>")
+            raise source.error(node, "is in the BodySet, but is no <Body>")
         description.bodies.append(read_body(source, node))
     description.joints = [read_joint(source, node) for node in sets["JointSet"]]
     for node in sets["ConstraintSet"]:
@@ -110,17 +110,6 @@ def _read_model(source: Source, model: Node, description: ModelDescription) -> N
     fields.close()
 
 
-_SETS = (
-    "BodySet",
-    "JointSet",
-    "ControllerSet",
-    "ConstraintSet",
-    "ForceSet",
-    "MarkerSet",
-    "ContactGeometrySet",
-    "ProbeSet",
-    "ComponentSet",
-)
 _MODEL_PROPERTIES = {
     "assembly_accuracy": "constraints are always satisfied to rounding",
     "ModelVisualPreferences": "what is drawn",
@@ -134,7 +123,7 @@ def _name_the_nameless(model: Node) -> None:
     """Elements of a set need names; OpenSim calls them by their class, and numbers them if there are several."""
     for holder in walk(model):
         siblings = holder.children if holder.tag in ("components", "coordinates", "frames") else []
-        siblings = objects(holder) if holder.tag in _SETS else siblings
+        siblings = objects(holder) if holder.tag in SETS else siblings
         taken = {node.attributes.get("name", "") for node in siblings}
         for node in siblings:
             if not node.attributes.get("name"):

@@ -19,25 +19,13 @@ from xml.sax.saxutils import escape, quoteattr
 
 from myograd.errors import ModelError, nearest
 from myograd.files.atomic import write_text
+from myograd.files.osim.classes import SETS
 from myograd.files.osim.write_forces import contact, force
 from myograd.files.osim.write_parts import Names, body, constraint, joint, marker, muscle, offset_frame
 from myograd.files.osim.write_values import leaf, vector
 from myograd.model.description import ModelDescription, Node, Part, in_file_order
 
 VERSION = 40600
-
-# The sets of a model in OpenSim's own order. A Part names its set in `group`.
-SETS = (
-    "BodySet",
-    "JointSet",
-    "ControllerSet",
-    "ConstraintSet",
-    "ForceSet",
-    "MarkerSet",
-    "ContactGeometrySet",
-    "ProbeSet",
-    "ComponentSet",
-)
 
 
 def write_osim(description: ModelDescription, path: str | os.PathLike[str]) -> None:
