@@ -73,7 +73,7 @@ def _read_model(source: Source, model: Node, description: ModelDescription) -> N
         keep_groups(source, groups, group)
     for node in sets["BodySet"]:
         if node.tag != "Body":
-            raise source.error(node, "is in the BodySet, but is no <Body>")
+            raise source.error(node, "is in the BodySet, but is not a <Body>")
         description.bodies.append(read_body(source, node))
     description.joints = [read_joint(source, node) for node in sets["JointSet"]]
     for node in sets["ConstraintSet"]:
