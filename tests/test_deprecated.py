@@ -67,7 +67,7 @@ def test_modules(old: str, new: tuple[str, ...], monkeypatch: pytest.MonkeyPatch
 def test_a_moved_module_warns_the_line_that_imports_it(monkeypatch: pytest.MonkeyPatch):
     monkeypatch.delitem(sys.modules, "myograd.estimate.noise", raising=False)
     with pytest.warns(DeprecationWarning) as caught:
-        from myograd.estimate.noise import refine  # type: ignore[import-not-found]
+        from myograd.estimate.noise import refine  # pyright: ignore[reportMissingImports]
     assert refine.__module__ == "myograd.estimate.identification.noise"
     assert caught[0].filename == __file__
 

@@ -89,7 +89,7 @@ class MovedModules(MetaPathFinder, Loader):
     def exec_module(self, module: ModuleType) -> None:
         places = MODULES[module.__name__]
         warnings.warn(message(module.__name__, ", ".join(places)), DeprecationWarning, stacklevel=2)
-        module.__getattr__ = partial(_first, [import_module(place) for place in places])  # type: ignore[method-assign]
+        module.__getattr__ = partial(_first, [import_module(place) for place in places])
 
 
 sys.meta_path.append(MovedModules())
