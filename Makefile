@@ -4,12 +4,13 @@
 #   make lint      style and types only
 #   make bench     compare speed with OpenSim, MuJoCo and Pinocchio, write docs/benchmarks.md
 #   make studies   repeat the experiments of the papers
+#   make evidence  measure every claim, write docs/evidence.md (ARGS=--fast without benchmarks and studies)
 #   make docs      build the documentation into site/
 #   make lock      pin the newest dependencies that pyproject.toml allows
 #   make clean     remove what was built; `make distclean` removes the environment too
 
 .DEFAULT_GOAL := help
-.PHONY: help demo test lint format bench studies docs lock clean distclean
+.PHONY: help demo test lint format bench studies evidence docs lock clean distclean
 
 VENV := .venv
 BIN := $(VENV)/bin
@@ -55,6 +56,10 @@ bench: $(VENV)/installed-bench
 studies: $(VENV)/installed-test
 	$(BIN)/python -m myograd.studies
 	$(BIN)/pytest -m study || test $$? -eq 5  # 5: none of the tests is a study
+
+# Goes on where it was interrupted; `make evidence ARGS="--only wrapping"` measures one topic.
+evidence: $(VENV)/installed-test $(VENV)/installed-bench $(VENV)/installed-docs
+	$(BIN)/python scripts/evidence.py $(ARGS)
 
 docs: $(VENV)/installed-docs
 	NO_MKDOCS_2_WARNING=1 $(BIN)/mkdocs build --strict --quiet

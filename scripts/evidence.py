@@ -23,10 +23,9 @@ import sys
 import time
 import xml.etree.ElementTree as ElementTree
 from collections.abc import Callable, Sequence
-from dataclasses import asdict, dataclass, field
+from dataclasses import asdict, dataclass, field, replace
 from datetime import UTC, datetime
 from pathlib import Path
-from typing import Any
 
 from evidence_claims import EvidenceError, Figure, Row, chosen, formula, found, read_claims
 from myograd.files.atomic import write_text
@@ -122,26 +121,22 @@ def measure(row: Row, code: int, printed: str, cases: Sequence[Case], commit: st
     """What a command that was run says of a row."""
     date = datetime.now(UTC).strftime("%Y-%m-%d")
     shown = [case for case in cases if not row.tests or any(part.lower() in case.name.lower() for part in row.tests)]
-    count = {what: sum(case.outcome == what for case in shown) for what in ("passed", "failed", "skipped")}
-    result = Result(row.shown_command, commit, date, round(seconds, 1), **count)
+    passed, failed, skipped = (sum(case.outcome == what for case in shown) for what in ("passed", "failed", "skipped"))
+    result = Result(row.shown_command, commit, date, round(seconds, 1), {}, passed, failed, skipped)
     if code not in ((0, 1) if row.is_pytest else row.exit_codes):
-        return _with(result, trouble=f"the command ended with exit code {code}")
-    if row.is_pytest and count["passed"] + count["failed"] == 0:
+        return replace(result, trouble=f"the command ended with exit code {code}")
+    if row.is_pytest and passed + failed == 0:
         why = next((case.why for case in shown), "no test of these names ran")
-        return _with(result, trouble=f"no test ran ({why})")
+        return replace(result, trouble=f"no test ran ({why})")
     figures = {}
     for figure in row.figures:
         try:
             values = [x for x in _values(figure, printed, shown) if not math.isnan(x)]
         except (OSError, KeyError, IndexError, TypeError, ValueError, SyntaxError) as error:
-            return _with(result, trouble=f"{figure.name}: {type(error).__name__}: {error}")
+            return replace(result, trouble=f"{figure.name}: {type(error).__name__}: {error}")
         if values:
             figures[figure.name] = {"max": max, "min": min}[figure.take](values)
-    return _with(result, figures=figures)
-
-
-def _with(result: Result, **changes: Any) -> Result:
-    return Result(**(asdict(result) | changes))
+    return replace(result, figures=figures)
 
 
 def _values(figure: Figure, printed: str, cases: Sequence[Case]) -> list[float]:

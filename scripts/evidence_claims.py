@@ -26,7 +26,7 @@ class Figure:
     """name under which tests kept it, by the fixture `measured`"""
     file: str = ""
     """JSON file that the command writes, ..."""
-    of: tuple[Any, ...] = ()
+    of: Sequence[Any] = ()
     """... the way to it: keys, `{name = value}` to choose from a list, "*" for all of a list or table ..."""
     value: str = ""
     """... and a formula of what is there; nothing if the number itself is there"""
@@ -60,12 +60,12 @@ class Row:
     name: str
     claim: str
     command: str
-    tests: tuple[str, ...] = ()
+    tests: Sequence[str] = ()
     """of a pytest command: parts of the names of the tests that show it; all if none"""
     figures: tuple[Figure, ...] = ()
     slow: bool = False
     """a benchmark or a study: not run with --fast"""
-    exit_codes: tuple[int, ...] = (0,)
+    exit_codes: Sequence[int] = (0,)
     """with which the command may end (pytest's are known)"""
     by_exit: bool = False
     """that the command ends well is the claim"""
@@ -98,12 +98,8 @@ def read_claims(path: Path) -> tuple[dict[str, dict[str, str]], list[Row]]:
         for entry in topic["row"]:
             where = f"{topic['name']}/{entry.get('name', '?')}"
             try:
-                figures = tuple(
-                    Figure(**{k: tuple(v) if k == "of" else v for k, v in one.items()})
-                    for one in entry.pop("figures", [])
-                )
-                lists = {key: tuple(entry.pop(key)) for key in ("tests", "exit_codes") if key in entry}
-                rows.append(Row(topic["name"], figures=figures, **lists, **entry))
+                figures = tuple(Figure(**one) for one in entry.pop("figures", []))
+                rows.append(Row(topic["name"], figures=figures, **entry))
             except TypeError as error:
                 raise EvidenceError(f"{path.name}: {where}: {error}") from error
             if any(sum(map(bool, (one.recorded, one.file, one.printed))) != 1 for one in figures):

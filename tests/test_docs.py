@@ -49,6 +49,20 @@ def test_forces_run(tmp_path: Path, monkeypatch: pytest.MonkeyPatch):
     assert names["wrenches"][3, 4] == 228.0
 
 
+def test_parameters_run():
+    names = run("parameters.md", 5)
+    assert np.isfinite(names["slopes"]).all()
+    assert names["accelerations"].shape == (4, 3)
+    assert mg.values_of(names["one"], ["shank.mass"]) == {"shank.mass": 3.6}
+
+
+def test_terms_run():
+    names = run("terms.md", 2)
+    n = np.array([1.0, 0.0, -3.0])
+    np.testing.assert_allclose(names["added"], 0.05 * np.outer(n, n), atol=1e-12)
+    np.testing.assert_allclose(names["pull"], -2.0 * (n @ np.asarray(names["q"])) * n, atol=1e-9)
+
+
 @pytest.mark.parametrize("page", ["README.md", "CONTRIBUTING.md", "CHANGELOG.md"])
 def test_links_of_the_front_pages(page: str):
     # `make docs` checks the links within docs/.

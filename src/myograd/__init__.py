@@ -49,6 +49,8 @@ _PLACES = {
     "files.models": "load_model save_model",
     "model.compile.model": "compile_model",
     "model.model": "Model",
+    "model.parameters": "Selection parameter_places values_of with_values",
+    "force.term": "Energy Instant Loads Term",
     "files.tables.table": "Table",
     "files.tables.formats": "read_table write_table",
     "files.osim.read": "read_osim",

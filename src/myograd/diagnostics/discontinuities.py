@@ -38,6 +38,8 @@ MOST = 500  # intervals: where lengths are discontinuous nearly everywhere, they
 
 @dataclass(frozen=True)
 class Discontinuity:
+    """A value of a coordinate at which the length of a muscle jumps."""
+
     muscle: str
     coordinate: str
     value: float

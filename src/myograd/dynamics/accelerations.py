@@ -43,7 +43,7 @@ def forward_dynamics(
     method: str = "elimination",
     accept: tuple[str, ...] = (),
 ) -> Vector:
-    """udot under gravity, constraints, generalised forces tau and external wrenches (as in `inverse_dynamics`).
+    """udot [rad/s^2, m/s^2] under gravity, constraints, generalised forces tau and external wrenches (as in `inverse_dynamics`).
 
     `method`: `elimination` of coupled, locked and prescribed coordinates, or `multipliers` for all constraints. Both give
     the same accelerations; elimination solves a smaller system. `time` matters for prescribed coordinates only.
@@ -67,7 +67,7 @@ def constraint_multipliers(
     time: float | Float[Array, ""] = 0.0,
     accept: tuple[str, ...] = (),
 ) -> Float[Array, " rows"]:
-    """lambda of every constraint row: `M udot + b + G^T lambda = tau`."""
+    """lambda of every constraint row, [N] or [N m] as the row is a distance or an angle: `M udot + b + G^T lambda = tau`."""
     need_constraints(model, "constraint_multipliers", accept)
     equation, force = _equation(model, q, u, tau, wrenches, time)
     return by_multipliers(equation, force)[1]

@@ -28,7 +28,7 @@ def constraint_jacobian(model: Model, q: Vector, accept: tuple[str, ...] = ()) -
 def constraint_bias(
     model: Model, q: Vector, u: Vector, time: float | Float[Array, ""] = 0.0, accept: tuple[str, ...] = ()
 ) -> Float[Array, " rows"]:
-    """bias with `G udot + bias = 0`."""
+    """bias with `G udot + bias = 0`, in the second derivative of each row's unit."""
     need_constraints(model, "constraint_bias", accept)
     at = pose(model, q)
     return equations.bias_rows(model, at, motion(model, q, u, at), q, u, time)
@@ -38,7 +38,7 @@ def constraint_bias(
 def constraint_errors(
     model: Model, q: Vector, time: float | Float[Array, ""] = 0.0, accept: tuple[str, ...] = ()
 ) -> Float[Array, " rows"]:
-    """How far each constraint is from being satisfied, in its own unit."""
+    """How far each constraint is from being satisfied [m, rad]; rows as in `constraint_jacobian`."""
     need_constraints(model, "constraint_errors", accept)
     return equations.constraint_errors(model, pose(model, q), q, time)
 
@@ -74,7 +74,7 @@ _ASSEMBLY_STEPS = 30
 
 @entry
 def assemble(model: Model, q: Vector, time: float | Float[Array, ""] = 0.0, accept: tuple[str, ...] = ()) -> Vector:
-    """A pose near q that satisfies the constraints.
+    """A pose [rad, m] near q that satisfies the constraints.
 
     Coupled, locked and prescribed coordinates are set; closed loops are closed by Gauss-Newton steps of least change in
     the free coordinates. Raises if the loops cannot be closed from q.
@@ -136,7 +136,7 @@ def _unless_flipped(model: Model, q: Vector) -> Vector:
 def project_speeds(
     model: Model, q: Vector, u: Vector, time: float | Float[Array, ""] = 0.0, accept: tuple[str, ...] = ()
 ) -> Vector:
-    """Speeds near u that satisfy the velocity constraints: coupled ones set, loops closed by least change."""
+    """Speeds [rad/s, m/s] near u that satisfy the velocity constraints: coupled ones set, loops closed by least change."""
     need_constraints(model, "project_speeds", accept)
     fixed = model.constraints
     u = equations.explicit_speeds(model, q, u, time)

@@ -44,7 +44,7 @@ def body_accelerations(model: Model, q: Vector, u: Vector, udot: Vector) -> Floa
 
 @entry
 def body_jacobians(model: Model, q: Vector) -> Float[Array, "bodies 6 c"]:
-    """J with `body_velocities = J u`."""
+    """J with `body_velocities = J u`: turning [rad/s], then moving [m/s], per unit speed of each coordinate."""
     at, link = pose(model, q), model.tree.body_link
     moved = model.tree.speed_links[:, link].T[:, None, :]  # [bodies, 1, c]
     w, v = at.screws[:3], at.screws[3:]
@@ -98,7 +98,7 @@ def point_position(model: Model, q: Vector, location: Float[Array, "3"], body: s
 
 @entry
 def point_jacobian(model: Model, q: Vector, location: Float[Array, "3"], body: str = "ground") -> Float[Array, "3 c"]:
-    """Velocity of a point fixed to a body per unit speeds."""
+    """Velocity [m/s] in ground of a point fixed to a body, per unit speed of each coordinate."""
     at, link = pose(model, q), body_link(model, body)
     position = points_in_ground(model, at, np.array([link]), jnp.asarray(location)[:, None])
     return point_velocity(at.screws, jnp.broadcast_to(position, at.screws[:3].shape)) * model.tree.speed_links[:, link]
@@ -106,11 +106,11 @@ def point_jacobian(model: Model, q: Vector, location: Float[Array, "3"], body: s
 
 @entry
 def coordinate_rates(model: Model, q: Vector, u: Vector) -> Vector:
-    """`qdot = N(q) u`."""
+    """`qdot = N(q) u` [rad/s, m/s]; N is the identity but for ball, free and ellipsoid joints."""
     return kinematics.coordinate_rates(model, q, u)
 
 
 @entry
 def speeds(model: Model, q: Vector, qdot: Vector) -> Vector:
-    """u with `qdot = N(q) u`."""
+    """u [rad/s, m/s] with `qdot = N(q) u`."""
     return jnp.linalg.solve(speed_to_rate(model, q), qdot)

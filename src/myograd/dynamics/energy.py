@@ -19,7 +19,7 @@ Vector = Float[Array, " c"]
 
 @entry
 def mass_matrix(model: Model, q: Vector) -> Float[Array, "c c"]:
-    """M(q), constraints not considered."""
+    """M(q) [kg m^2, kg m, kg], constraints not considered."""
     now = instant(model, q, jnp.zeros_like(q))
     return sum(term.inertia(model, now) for term in inertial_terms(model, now))  # pyright: ignore[reportReturnType]
 
@@ -47,7 +47,7 @@ def momentum(model: Model, q: Vector, u: Vector) -> Float[Array, "6"]:
 
 @entry
 def kinetic_energy(model: Model, q: Vector, u: Vector) -> Float[Array, ""]:
-    """[J]"""
+    """Of all bodies and terms of the model [J]."""
     return jnp.asarray(inertial_energy(model, instant(model, q, u)).kinetic)
 
 

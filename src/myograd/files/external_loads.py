@@ -50,6 +50,8 @@ class ExternalForce:
 
 @dataclass
 class ExternalLoads:
+    """Measured forces on a model over time, as an `.xml` file of OpenSim names them, and the table that holds them."""
+
     forces: list[ExternalForce]
     table: Table
     name: str = "externalloads"

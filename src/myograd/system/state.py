@@ -10,7 +10,9 @@ class State(eqx.Module):
     """Everything that changes as a model moves. Its rate of change has the same form."""
 
     q: Float[Array, " c"]
+    """coordinates [rad, m]"""
     u: Float[Array, " c"]
+    """speeds [rad/s, m/s]"""
     activation: Float[Array, " m"]
     """not used where activation follows the control at once"""
     fiber_length: Float[Array, " m"]

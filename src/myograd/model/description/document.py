@@ -54,6 +54,8 @@ class Unsupported:
 
 @dataclass
 class ModelDescription:
+    """All that a model file says, as plain data in the form of OpenSim 4.6: to be looked at, edited, compiled and written."""
+
     name: str = "model"
     source: str = ""  # the file it was read from
     version: int = 40600  # of that file
