@@ -406,7 +406,7 @@ def identify(
             _line("interrupted", how, "red")
             raise typer.Exit(130) from None
     out.print(work.view(result))
-    for line in [*result.problem.seen.text().splitlines(), *work.sentences(result)]:
+    for line in [*result.problem.identifiability.text().splitlines(), *work.sentences(result)]:
         out.print(line, soft_wrap=True)
     if table:
         work.write_table(result, table)
@@ -415,7 +415,7 @@ def identify(
         work.write_report(result, report)
         _wrote(report)
     if not result.fit.converged:
-        raise MyogradError(f"{target} was not written: the fit has not converged ({result.fit.why})")
+        raise MyogradError(f"{target} was not written: the fit has not converged ({result.fit.outcome})")
     myograd.save_model(work.personal_model(result), target)
     _wrote(target)
 

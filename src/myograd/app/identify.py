@@ -16,34 +16,24 @@ from rich.table import Table as View
 
 import myograd
 from myograd.errors import MyogradError
-from myograd.estimate.identification.diagnostics import check, doubts
-from myograd.estimate.identification.fit import Fit, Progress, Robust, fit
+from myograd.estimate.identification.choices import MUSCLE
+from myograd.estimate.identification.diagnostics import check, diagnostics
+from myograd.estimate.identification.fit import Fit, Progress, fit
+from myograd.estimate.identification.fitted import fitted_model
 from myograd.estimate.identification.noise import EmgNoise, need_noise, refine
-from myograd.estimate.identification.parameters import MUSCLE
-from myograd.estimate.identification.problem import Problem, fitted_model, identification, low_pass_on, rows_of
-from myograd.estimate.identification.recording import Recording, check_recording, read_recording
+from myograd.estimate.identification.problem import Problem
 from myograd.estimate.identification.search import search
+from myograd.estimate.identification.setup import identification, low_pass_on, rows_of
 from myograd.estimate.identification.shipped import shipped_bodies, shipped_deep, shipped_recording
-from myograd.estimate.identification.uncertainty import Uncertainty, uncertainty
+from myograd.estimate.identification.uncertainty import Uncertainty, Verdict, uncertainty
 from myograd.estimate.identification.validate import Validation, validate
+from myograd.estimate.least_squares import Options
+from myograd.estimate.recording import Recording, check_recording, read_recording
 from myograd.files.atomic import write_text
 from myograd.files.tables.table import Table
 from myograd.model.model import Model
 
-UNITS = {
-    "max_isometric_force": "N",
-    "optimal_fiber_length": "m",
-    "max_contraction_velocity": "1/s",
-    "pennation_angle": "rad",
-    "tendon_slack_length": "m",
-    "emg_gain": "",
-    "mass": "kg",
-    **dict.fromkeys(("com_x", "com_y", "com_z"), "m"),
-    **dict.fromkeys(("Ixx", "Iyy", "Izz", "Ixy", "Ixz", "Iyz"), "kg m²"),
-    **dict.fromkeys(("activation_time", "deactivation_time", "delay"), "s"),
-    **dict.fromkeys(("c1", "c2"), ""),
-}
-POORLY = 0.5  # of the prior's variance settled: below it, a number is the model's own rather than the recording's
+HUBER = 3.0  # times the median size of the residual: samples beyond it weigh less
 
 
 @dataclass(eq=False)
@@ -56,7 +46,7 @@ class Result:
     own: list[Validation]
     """on the recordings it was fitted to"""
     unseen: list[Validation]
-    doubts: list[str]
+    diagnostics: list[str]
     seconds: float
     noise: EmgNoise | None = None
     """of the EMG, if its errors were eliminated"""
@@ -122,20 +112,20 @@ def identify(
     for it in unseen:  # before the fit, not after it
         check_recording(model, it)
         low_pass_on(it, rows_of(it, every))
-    say(problem.seen.text())
+    say(problem.identifiability.text())
     told = _Speaker(say)
     if noise:
         found = fit(problem, report=told, checkpoint=checkpoint)
         say("correcting the EMG ...")
         found = refine(found, noise, told)
     else:
-        found = search(problem, robust=Robust() if robust else None, report=told, checkpoint=checkpoint)
+        found = search(problem, options=Options(huber=HUBER if robust else None), report=told, checkpoint=checkpoint)
     say("judging the fit ...")
     sure = uncertainty(found)
     own = [validate(found, it, known) for it, known in zip(recordings, problem.mechanics, strict=True)]
     others = [validate(found, it) for it in unseen]
     left = float(np.sqrt(np.mean([it.normalised_torque**2 for it in own])))
-    return Result(problem, found, sure, own, others, doubts(found, left), time.perf_counter() - begun, noise)
+    return Result(problem, found, sure, own, others, diagnostics(found, left), time.perf_counter() - begun, noise)
 
 
 class _Speaker:
@@ -157,26 +147,22 @@ class _Speaker:
 
 
 def rows(result: Result) -> list[dict[str, object]]:
-    """Of every parameter: before, found, interval, and whether the recording settled it."""
+    """Of every parameter: before, found, interval, and whether the recording determines it."""
     p, found = result.problem.parameters, result.fit.physical
     low, high = result.sure.interval(result.fit)
-    limits = set(p.at_limits(result.fit.z))
-    start = p.physical_start()
-    listed = []
-    for i, name in enumerate(result.names):
-        verdict = "at its limit" if name in limits else "settled" if result.sure.learned[i] > POORLY else "not settled"
-        listed.append(
-            {
-                "parameter": name,
-                "unit": UNITS[name.rpartition(" ")[2]],
-                "before": float(start[i]),
-                "found": float(found[i]),
-                "low": float(low[i]),
-                "high": float(high[i]),
-                "verdict": verdict,
-            }
-        )
-    return listed
+    start, verdicts = p.physical_start(), result.sure.verdicts(result.fit)
+    return [
+        {
+            "parameter": number.name,
+            "unit": number.unit,
+            "before": float(start[i]),
+            "found": float(found[i]),
+            "low": float(low[i]),
+            "high": float(high[i]),
+            "verdict": verdicts[i],
+        }
+        for i, number in enumerate(p.numbers)
+    ]
 
 
 def write_table(result: Result, path: Path) -> None:
@@ -210,9 +196,9 @@ def view(result: Result) -> View:
 
 def sentences(result: Result) -> list[str]:
     """The result in words."""
-    settled = sum(row["verdict"] == "settled" for row in rows(result))
+    well = result.sure.verdicts(result.fit).count(Verdict.WELL_DETERMINED)
     said = [
-        f"{settled} of {len(result.names)} numbers are settled by the recordings; {result.fit.iterations} iterations, "
+        f"{well} of {len(result.names)} numbers are well determined by the recordings; {result.fit.iterations} iterations, "
         f"{result.seconds:.0f} s; residual {result.fit.loss:.3g} rad/s².",
         f"Base inertial parameters: {len(result.problem.base.names)} combinations of {result.problem.parameters.of_bodies}.",
     ]
@@ -233,18 +219,20 @@ def sentences(result: Result) -> list[str]:
                 f"On {what} movement {k}: {100 * it.normalised:.3g} % of the accelerations and "
                 f"{100 * it.normalised_torque:.3g} % of the torques are left ({it.acceleration:.3g} rad/s², {it.torque:.3g} N m)."
             )
-    return said + result.doubts
+    return said + result.diagnostics
 
 
 def write_report(result: Result, path: Path) -> None:
     """One HTML page that needs nothing else: what was found, how surely, and what is left."""
     pages = [_convergence(result), _intervals(result), _singular(result), _left(result)]
     figures = "\n".join(page.to_html(full_html=False, include_plotlyjs=k == 0) for k, page in enumerate(pages))
-    words = "".join(f"<p>{line}</p>" for line in [*result.problem.seen.text().splitlines(), *sentences(result)])
-    open_ = result.sure.open_combinations(result.names)
+    words = "".join(
+        f"<p>{line}</p>" for line in [*result.problem.identifiability.text().splitlines(), *sentences(result)]
+    )
+    open_ = result.sure.null_combinations(result.problem.parameters.numbers)
     if open_:
         words += (
-            "<p>Combinations that these recordings leave open:</p><ul>"
+            "<p>Combinations that these recordings do not determine:</p><ul>"
             + "".join(f"<li>{x}</li>" for x in open_)
             + "</ul>"
         )
@@ -285,7 +273,7 @@ def _intervals(result: Result) -> go.Figure:
     error = 100 * 1.96 * result.sure.errors / np.where(kept, np.abs(start), 1.0)
     groups: dict[str, list[int]] = {}
     for i in np.flatnonzero(kept):
-        groups.setdefault(result.names[i].rpartition(" ")[0] or "common", []).append(int(i))
+        groups.setdefault(p.numbers[i].owner or "other numbers", []).append(int(i))
     figure = go.Figure()
     for group, members in groups.items():
         figure.add_scatter(
@@ -301,7 +289,7 @@ def _intervals(result: Result) -> go.Figure:
 
 def _singular(result: Result) -> go.Figure:
     figure = go.Figure(go.Scatter(y=np.maximum(result.sure.singular, 1e-9), mode="markers"))
-    figure.add_hline(y=1.0, line_dash="dot", annotation_text="below: not settled to within 100 %")
+    figure.add_hline(y=1.0, line_dash="dot", annotation_text="below: not determined to within 100 %")
     figure.update_yaxes(type="log", title="singular value over noise")
     figure.update_xaxes(title="combination of parameters")
     return figure.update_layout(height=350, template="plotly_white", title="what the recordings can tell apart")
