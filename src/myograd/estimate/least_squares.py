@@ -138,7 +138,7 @@ def levenberg_marquardt(
     while at.count < options.iterations:
         at, linear = _linearize(objective, at, options.huber)
         report(at)
-        if at.offset < OFFSET:
+        if at.offset < OFFSET or at.loss == 0:
             return at, Outcome.CONVERGED
         before = merit(linear.r, objective.penalty(at.x))
         after, value = _step(objective, at, linear, before)
@@ -163,7 +163,7 @@ def _linearize(objective: Objective, at: Iterate, huber: float | None) -> tuple[
     r, J, state = objective.linearized(at.x, at.state)
     weights = at.weights if huber is None else huber_weights(r, huber)
     r, J = weights * r, np.reshape(weights, (-1, 1)) * (J * objective.scales)
-    noise = float(np.sqrt(np.mean(r**2)))
+    noise = _size(r) or 1.0  # where nothing is left, there is nothing to weigh
     b, A = objective.prior_rows(at.x)
     rows = np.concatenate([r / noise, b])
     Q, R = np.linalg.qr(np.concatenate([J / noise, A]))
@@ -207,7 +207,7 @@ def _acceleration(
 
 def merit(r: np.ndarray, penalty: float) -> float:
     """-2 log of the posterior whose noise is what fits the residual best: n log(mean square) + prior."""
-    return float(len(r) * np.log(np.mean(r**2)) + penalty)
+    return float(len(r) * np.log(np.maximum(np.mean(r**2), np.finfo(float).tiny)) + penalty)
 
 
 def _size(r: np.ndarray) -> float:

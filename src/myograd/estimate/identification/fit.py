@@ -5,7 +5,6 @@ from __future__ import annotations
 import os
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field, replace
-from functools import cached_property
 
 import jax.numpy as jnp
 import numpy as np
@@ -91,7 +90,7 @@ def fit(
     p, options = problem.parameters, options or Options()
     z = np.array(p.start() if start is None else start, float)
     saved = load(checkpoint, problem) or Checkpoint(z, prior or default_prior(p, z))
-    objective = _Objective(problem, saved.prior)
+    objective = _Objective(problem, saved.prior, p.scales())
     history = list(saved.history)
     per_row = np.sqrt(problem.identifiability.equations)  # of a loss
 
@@ -132,10 +131,7 @@ class _Objective:
 
     problem: Problem
     prior: Prior
-
-    @cached_property
-    def scales(self) -> np.ndarray:
-        return self.problem.parameters.scales()
+    scales: np.ndarray
 
     def linearized(self, x: np.ndarray, state: Sequence[Fibers]) -> tuple[np.ndarray, np.ndarray, Sequence[Fibers]]:
         r, J, fibers = self.problem.linearized(x, state)

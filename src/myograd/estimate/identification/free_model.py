@@ -151,15 +151,14 @@ class LinearInAll(NamedTuple):
 def linearized_in_all(
     free: FreeModel, scheme: Scheme, model: Model, motion: Motion, data: Data, unknowns: Unknowns, guess: Fibers | None
 ) -> LinearInAll:
-    """Forward mode, one direction for each number; fibres are solved once."""
-    driven, now = data_at(free, scheme, model, motion, data, unknowns, guess)
-    linear = linearized(driven, scheme, now, unknowns)
-    solved = data
+    """Forward mode, one direction for each number of the model; then as `linearized`, with the fibres already solved."""
+
+    def of(also: Array) -> tuple[Array, tuple[Model, Data, Fibers]]:
+        driven, there = data_at(free, scheme, model, motion, data, unknowns._replace(also=also), guess)
+        r, fibers = residual(driven, scheme, there, unknowns)
+        return r, (driven, there, fibers)
+
+    by_also, (driven, there, fibers) = jax.jacfwd(of, has_aux=True)(unknowns.also)
     if scheme.fibers is FiberSource.SOLVED:
-        solved = data._replace(fiber_length=linear.fibers.length)
-
-    def of(values: Array) -> Array:
-        driven, there = varied(free, model, motion, solved, values)
-        return residual(driven, scheme, there, unknowns)[0]
-
-    return LinearInAll(linear, jax.jacfwd(of)(unknowns.also))
+        there = there._replace(fiber_length=fibers.length)
+    return LinearInAll(linearized(driven, scheme, there, unknowns), by_also)

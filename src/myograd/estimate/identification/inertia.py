@@ -106,7 +106,7 @@ class Body:
         """[10, 10] phi per entries of the vector"""
         return body_map(self.start)
 
-    @cached_property
+    @property
     def numbers(self) -> tuple[Number, ...]:
         units = [UNITS["mass"], *[UNITS["mass_center"]] * 3, *[UNITS["inertia"]] * 6]
         return tuple(Number(f"{self.name}.{f}", self.name, f, unit) for f, unit in zip(NAMES, units, strict=True))
@@ -115,7 +115,7 @@ class Body:
         return np.linalg.solve(self.map, np.asarray(inertial_parameters(jnp.asarray(valid(physical)))))
 
     def physical(self, z: Float[Array, "10"]) -> Float[Array, "10"]:
-        return stated(self.map @ z)
+        return stated(jnp.asarray(self.map) @ z)
 
     def scales(self) -> np.ndarray:
         return np.ones(10)  # of the whole pseudo-inertia

@@ -85,7 +85,7 @@ def data_of(
     none = np.zeros_like(length)
     fiber, velocity = (none if x is None else x[:, which] for x in (recording.fiber_length, recording.fiber_velocity))
     torque, torque_regressor, mass, mass_regressor, C = (x[rows] for x in it.inertial)
-    numbers = Data(
+    numbers = (
         torque,
         torque_regressor,
         mass,

@@ -68,15 +68,15 @@ def mechanics(model: Model, recording: Recording, bodies: tuple[str, ...], accep
     for name in bodies:
         if name not in model.body_names:
             raise ModelError(f"there is no body {name!r} to identify{nearest(name, model.body_names)}")
-    it = recording
-    moved = inertial_mechanics(model, jnp.asarray(it.q), jnp.asarray(it.u), jnp.asarray(it.udot), bodies)
+    q, u, udot = (jnp.asarray(x) for x in (recording.q, recording.u, recording.udot))
+    moved = inertial_mechanics(model, q, u, udot, bodies)
     if model.terms:
-        moved = moved._replace(torque=moved.torque - known_torques(model, it.q, it.u, moved.motion, accept))
-    moved = Inertial(*map(np.asarray, moved))
-    length, pull = it.length, it.pull
+        moved = moved._replace(torque=moved.torque - known_torques(model, q, u, moved.motion, accept))
+    moved = jax.tree.map(np.asarray, moved)
+    length, pull = recording.length, recording.pull
     if length is None or pull is None:
         need_paths(model, "identification", accept)
-        found = [np.asarray(x) for x in lengths_and_pulls(model, jnp.asarray(it.q))]
+        found = [np.asarray(x) for x in lengths_and_pulls(model, q)]
         length = found[0] if length is None else length
         pull = found[1] if pull is None else pull
     return Mechanics(moved, np.einsum("tmc,tcn->tmn", pull, moved.motion), length)
