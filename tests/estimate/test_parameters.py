@@ -18,7 +18,7 @@ def vector() -> ParameterVector:
     numbers = [Number(f"{owner}.{name}", owner, name, "m") for owner, name in (("a", "x"), ("a", "y"), ("b", "x"))]
     bounds = (Bounds(0.0, 4.0), Bounds(-1.0, 1.0), Bounds(0.0, 0.1, center=0.04, spread=0.002))
     block = Bounded(tuple(numbers), bounds, np.array([1.0, 0.0, 0.05]), np.array([1.0, 2.0, 1.0]))
-    return ParameterVector((Body("humerus", BODY), block))
+    return ParameterVector((Body.like("humerus", BODY), block))
 
 
 def test_names_and_places(vector: ParameterVector):

@@ -202,6 +202,7 @@ def carried(fibers: Fibers, before: OfMuscles, after: OfMuscles) -> Fibers:
     return Fibers(_pennate(fibers.path - stretch * after["tendon_slack_length"], after), fibers.path)
 
 
+@jax.jit
 def lengthened(fibers: Fibers, path: Samples, muscle: OfMuscles) -> Samples:
     """Fibre lengths in paths of other lengths, with tendons as they were."""
     return _pennate(_along(fibers.length, muscle) + path - fibers.path, muscle)

@@ -20,11 +20,10 @@ from ...model.model import Model
 from ...model.parameters import Selection
 from ..inverse.mechanics import inertial_mechanics, known_torques, lengths_and_pulls
 from ..recording import Recording, obeying
-from .choices import FiberSource
-from .forces import Fibers, lengthened, only
+from .forces import only
 from .identifiability import moved_null_space
 from .parameters import Unknowns
-from .residual import Data, Linear, Scheme, linearized, residual
+from .residual import Data, Scheme, residual
 
 CONTRACTION = ".muscles."  # leaves that change no mechanics
 CONSTRAINTS = (".coordinates.", ".constraint_parameters.")  # leaves that dependent coordinates follow from
@@ -91,6 +90,7 @@ def need_own_geometry(model: Model, free: FreeModel, recordings: tuple[Recording
         )
 
 
+@partial(jax.jit, static_argnums=0)
 def varied(
     free: FreeModel, model: Model, motion: Motion, data: Data, values: Float[Array, " also"]
 ) -> tuple[Model, Data]:
@@ -130,35 +130,13 @@ def varied(
 
 
 @partial(jax.jit, static_argnums=(0, 1))
-def data_at(
-    free: FreeModel, scheme: Scheme, model: Model, motion: Motion, data: Data, unknowns: Unknowns, guess: Fibers | None
-) -> tuple[Model, Data]:
-    """`varied`, at the unknowns. `guess`: fibres at numbers nearby, in which paths may have been of other lengths."""
-    driven, data = varied(free, model, motion, data, unknowns.also)
-    if guess is not None and scheme.fibers is FiberSource.SOLVED:
-        data = data._replace(fiber_length=lengthened(guess, data.length[:: scheme.stride], unknowns.muscle))
-    return driven, data
+def by_numbers(
+    free: FreeModel, scheme: Scheme, model: Model, motion: Motion, data: Data, unknowns: Unknowns
+) -> Float[Array, "R k also"]:
+    """Derivatives of the residual by the free numbers: forward mode, one direction for each."""
 
+    def of(values: Array) -> Array:
+        driven, there = varied(free, model, motion, data, values)
+        return residual(driven, scheme, there, unknowns)[0]
 
-class LinearInAll(NamedTuple):
-    """`Linear`, and the residual's derivatives by other numbers of the model."""
-
-    linear: Linear
-    by_also: Float[Array, "R k also"]
-
-
-@partial(jax.jit, static_argnums=(0, 1))
-def linearized_in_all(
-    free: FreeModel, scheme: Scheme, model: Model, motion: Motion, data: Data, unknowns: Unknowns, guess: Fibers | None
-) -> LinearInAll:
-    """Forward mode, one direction for each number of the model; then as `linearized`, with the fibres already solved."""
-
-    def of(also: Array) -> tuple[Array, tuple[Model, Data, Fibers]]:
-        driven, there = data_at(free, scheme, model, motion, data, unknowns._replace(also=also), guess)
-        r, fibers = residual(driven, scheme, there, unknowns)
-        return r, (driven, there, fibers)
-
-    by_also, (driven, there, fibers) = jax.jacfwd(of, has_aux=True)(unknowns.also)
-    if scheme.fibers is FiberSource.SOLVED:
-        there = there._replace(fiber_length=fibers.length)
-    return LinearInAll(linearized(driven, scheme, there, unknowns), by_also)
+    return jax.jacfwd(of)(unknowns.also)

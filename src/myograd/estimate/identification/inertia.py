@@ -13,7 +13,6 @@ keeps it so (`divergence`).
 from __future__ import annotations
 
 from dataclasses import dataclass
-from functools import cached_property
 
 import jax.numpy as jnp
 import numpy as np
@@ -100,11 +99,14 @@ class Body:
     name: str
     start: np.ndarray
     """[10] `NAMES`"""
+    map: np.ndarray
+    """[10, 10] phi per entries of the vector"""
 
-    @cached_property
-    def map(self) -> np.ndarray:
-        """[10, 10] phi per entries of the vector"""
-        return body_map(self.start)
+    @classmethod
+    def like(cls, name: str, stated: np.ndarray) -> Body:
+        """Starting from `NAMES` of a body, or of the nearest one that can exist."""
+        start = valid(stated)
+        return cls(name, start, body_map(start))
 
     @property
     def numbers(self) -> tuple[Number, ...]:

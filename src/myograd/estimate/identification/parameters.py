@@ -17,7 +17,7 @@ from ...model.parameters import UNITS, Selection
 from ..inverse.regressors import NAMES, stated_bodies
 from ..parameters import Bounded, Bounds, Number, ParameterVector
 from .choices import ABSOLUTE, COMMON, COMMON_NUMBERS, LIMITS, MUSCLE, OF_MODEL, POLES, Choices
-from .inertia import Body, valid
+from .inertia import Body
 
 START = {
     "muscles.activation_time_constant": 0.010,
@@ -146,7 +146,7 @@ def parameters(
     block = Bounded(tuple(bounds), tuple(bounds.values()), np.array(list(values.values())), np.array(sureness))
     own = stated_bodies(model, bodies) if bodies else np.zeros((0, 10))
     return Parameters(
-        (*(Body(name, valid(row)) for name, row in zip(bodies, own, strict=True)), block),
+        (*(Body.like(name, row) for name, row in zip(bodies, own, strict=True)), block),
         muscles,
         stated,
         common,

@@ -17,7 +17,7 @@ from ..recording import Recording
 from ..signals import LowPass
 from . import free_model
 from .choices import COMMON, MUSCLE, FiberSource
-from .forces import Fibers
+from .forces import Fibers, lengthened
 from .free_model import FreeModel, Motion
 from .identifiability import BaseParameters, Identifiability
 from .parameters import Parameters, Unknowns
@@ -89,14 +89,15 @@ class Problem:
 
     def at(self, of: int, unknowns: Unknowns, guess: Fibers | None = None) -> tuple[Model, Scheme, Data]:
         """Muscles and data of one recording, as `residual` takes them. Traceable."""
-        data, scheme = self.data[of], self.schemes[of]
+        driven, scheme, data = self.driven, self.schemes[of], self.data[of]
         if self.free is not None:
-            return _with_scheme(
-                scheme, free_model.data_at(self.free, scheme, self.model, self.motions[of], data, unknowns, guess)
-            )
+            driven, data = free_model.varied(self.free, self.model, self.motions[of], data, unknowns.also)
         if guess is not None and scheme.fibers is FiberSource.SOLVED:
-            data = data._replace(fiber_length=guess.length)
-        return self.driven, scheme, data
+            length = guess.length
+            if self.free is not None:
+                length = lengthened(guess, data.length[:: scheme.stride], unknowns.muscle)
+            data = data._replace(fiber_length=length)
+        return driven, scheme, data
 
     def residual(self, z: np.ndarray, guess: Sequence[Fibers] | None = None) -> tuple[np.ndarray, list[Fibers]]:
         """[rows] at a vector of parameters; and the fibres, from which the next search for them may start."""
@@ -113,21 +114,27 @@ class Problem:
         """[rows] residual, [rows, parameters] its exact Jacobian, and the fibres."""
         unknowns = self.parameters.unknowns(jnp.asarray(z))
         # All are under way before the first is waited for.
-        parts = [self._linear(i, unknowns, guess[i] if guess else None) for i in range(len(self.recordings))]
+        parts = [
+            linearized(*self.at(i, unknowns, guess[i] if guess else None), unknowns)
+            for i in range(len(self.recordings))
+        ]
         rs, Js = [], []
-        for i, (linear, by_also) in enumerate(parts):
-            r, J = self._weighed(i, np.asarray(linear.r), _columns(self.parameters, z, linear, np.asarray(by_also)))
+        for i, linear in enumerate(parts):
+            J = _columns(self.parameters, z, linear, self._by_numbers(i, unknowns, linear))
+            r, J = self._weighed(i, np.asarray(linear.r), J)
             rs.append(r)
             Js.append(J)
-        return np.concatenate(rs), np.concatenate(Js), [linear.fibers for linear, _ in parts]
+        return np.concatenate(rs), np.concatenate(Js), [linear.fibers for linear in parts]
 
-    def _linear(self, of: int, unknowns: Unknowns, guess: Fibers | None) -> free_model.LinearInAll:
+    def _by_numbers(self, of: int, unknowns: Unknowns, linear: Linear) -> np.ndarray:
+        """[R, k, also] derivatives of one recording's residual by other numbers of the model."""
         if self.free is None:
-            linear = linearized(*self.at(of, unknowns, guess), unknowns)
-            return free_model.LinearInAll(linear, jnp.zeros((*linear.r.shape, 0)))
-        return free_model.linearized_in_all(
-            self.free, self.schemes[of], self.model, self.motions[of], self.data[of], unknowns, guess
-        )
+            return np.zeros((*linear.r.shape, 0))
+        data, scheme = self.data[of], self.schemes[of]
+        if scheme.fibers is FiberSource.SOLVED:
+            data = data._replace(fiber_length=linear.fibers.length)
+        found = free_model.by_numbers(self.free, scheme, self.model, self.motions[of], data, unknowns)
+        return np.asarray(found)
 
     def guess(self, z: np.ndarray) -> list[Fibers]:
         """Fibre lengths at rest: where the first search starts. Recorded ones where these are used."""
@@ -175,10 +182,6 @@ class Problem:
             keeping.append(kept)
         motions = tuple(motion.thinned(kept) for motion, kept in zip(self.motions, keeping, strict=False))
         return replace(self, data=tuple(data), schemes=tuple(schemes), motions=motions)
-
-
-def _with_scheme(scheme: Scheme, found: tuple[Model, Data]) -> tuple[Model, Scheme, Data]:
-    return found[0], scheme, found[1]
 
 
 def _columns(p: Parameters, z: np.ndarray, linear: Linear, by_also: np.ndarray) -> np.ndarray:
