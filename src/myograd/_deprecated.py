@@ -37,8 +37,11 @@ MODULES = {
     "myograd.estimate.doubts": ("myograd.estimate.identification.diagnostics",),
     "myograd.estimate.fit": ("myograd.estimate.identification.fit",),
     "myograd.estimate.noise": ("myograd.estimate.identification.noise",),
-    "myograd.estimate.problem": ("myograd.estimate.identification.problem",),
-    "myograd.estimate.recording": ("myograd.estimate.identification.recording",),
+    "myograd.estimate.problem": (
+        "myograd.estimate.identification.problem",
+        "myograd.estimate.identification.setup",
+        "myograd.estimate.identification.fitted",
+    ),
     "myograd.estimate.residual": ("myograd.estimate.identification.residual",),
     "myograd.estimate.search": ("myograd.estimate.identification.search",),
     "myograd.estimate.shipped": ("myograd.estimate.identification.shipped",),

@@ -15,8 +15,9 @@ from plotly.subplots import make_subplots
 from rich.table import Table as View
 
 from myograd.estimate.identification.fit import Progress
+from myograd.estimate.identification.uncertainty import Verdict
 from myograd.files.atomic import write_text
-from myograd.tools.identification import Estimate, Result, Verdict, owner_and_quantity
+from myograd.tools.identification import Estimate, Result
 
 
 class Reporter:
@@ -87,9 +88,9 @@ def write_report(result: Result, seconds: float, path: Path) -> None:
     pages = [_convergence(result), _intervals(result), _singular(result), _unexplained(result)]
     figures = "\n".join(page.to_html(full_html=False, include_plotlyjs=k == 0) for k, page in enumerate(pages))
     words = "".join(
-        f"<p>{line}</p>" for line in [*result.problem.seen.text().splitlines(), *sentences(result, seconds)]
+        f"<p>{line}</p>" for line in [*result.problem.identifiability.text().splitlines(), *sentences(result, seconds)]
     )
-    open_ = result.uncertainty.open_combinations(result.names)
+    open_ = result.uncertainty.null_combinations(result.problem.parameters.numbers)
     if open_:
         words += (
             "<p>Combinations that these recordings do not determine:</p><ul>"
@@ -133,7 +134,7 @@ def _intervals(result: Result) -> go.Figure:
     error = 100 * 1.96 * result.uncertainty.errors / np.where(kept, np.abs(start), 1.0)
     groups: dict[str, list[int]] = {}
     for i in np.flatnonzero(kept):
-        groups.setdefault(owner_and_quantity(result.names[i])[0] or "common", []).append(int(i))
+        groups.setdefault(p.numbers[i].owner or "other numbers", []).append(int(i))
     figure = go.Figure()
     for group, members in groups.items():
         figure.add_scatter(

@@ -125,6 +125,13 @@ class Selection:
     def __len__(self) -> int:
         return len(self.names)
 
+    def __eq__(self, other: object) -> bool:
+        """Of the same numbers: compiled programs that have a selection built in can then be shared."""
+        return isinstance(other, Selection) and (self.names, self.places) == (other.names, other.places)
+
+    def __hash__(self) -> int:
+        return hash((self.names, self.places))
+
     def get(self, model: Model) -> Float[Array, " n"]:
         """Their values."""
         arrays, values = jax.tree.leaves(model), jnp.zeros(len(self))

@@ -25,7 +25,8 @@ from myograd.errors import MyogradError
 
 if TYPE_CHECKING:
     from myograd.estimate.identification.noise import EmgNoise
-    from myograd.estimate.identification.recording import Recording
+    from myograd.estimate.parameters import Bounds
+    from myograd.estimate.recording import Recording
 
 
 def identify(
@@ -44,6 +45,13 @@ def identify(
     bodies: Annotated[
         str, typer.Option(help="Bodies whose ten inertial parameters are identified, separated by commas.")
     ] = "",
+    also: Annotated[
+        list[str] | None,
+        typer.Option(
+            metavar="NAME=LOW:HIGH",
+            help="Any other number of the model, and its limits; NAME=LOW:HIGH:CENTER:SPREAD with a prior. Once per number.",
+        ),
+    ] = None,
     unseen_motion: Annotated[
         list[Path] | None, typer.Option(help="A movement to judge the fit by; not fitted.")
     ] = None,
@@ -110,6 +118,7 @@ def identify(
                 gains=gains,
                 robust=robust,
                 every=every,
+                also=read_bounds(also or []),
                 checkpoint=checkpoint,
                 say=status.update,
                 report=show.Reporter(status.update),
@@ -125,7 +134,7 @@ def identify(
             raise typer.Exit(130) from None
     seconds = time.perf_counter() - begun
     out.print(show.view(result))
-    for line in [*result.problem.seen.text().splitlines(), *show.sentences(result, seconds)]:
+    for line in [*result.problem.identifiability.text().splitlines(), *show.sentences(result, seconds)]:
         out.print(line, soft_wrap=True)
     if table:
         show.write_table(result, table)
@@ -134,9 +143,30 @@ def identify(
         show.write_report(result, seconds, report)
         print_written(report)
     if not result.fit.converged:
-        raise MyogradError(f"{target} was not written: the fit has not converged ({result.fit.why})")
+        raise MyogradError(f"{target} was not written: the fit has not converged ({result.fit.outcome})")
     myograd.save_model(result.model(), target)
     print_written(target)
+
+
+def read_bounds(texts: Sequence[str]) -> dict[str, Bounds]:
+    """Names and limits, `NAME=LOW:HIGH`, or with a prior, `NAME=LOW:HIGH:CENTER:SPREAD`."""
+    from myograd.estimate.parameters import Bounds
+
+    found: dict[str, Bounds] = {}
+    for text in texts:
+        name, _, given = text.rpartition("=")
+        try:
+            limits = [float(x) for x in given.split(":")]
+        except ValueError:
+            limits = []
+        if not name or len(limits) not in (2, 4):
+            raise MyogradError(
+                f"--also {text}: give NAME=LOW:HIGH, or NAME=LOW:HIGH:CENTER:SPREAD with a prior, in SI units"
+            )
+        if name in found:
+            raise MyogradError(f"--also names {name!r} twice")
+        found[name] = Bounds(*limits)
+    return found
 
 
 class Given(NamedTuple):
