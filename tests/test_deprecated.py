@@ -13,6 +13,7 @@ import pytest
 import myograd
 from myograd import _deprecated
 from myograd.app.cli import main
+from myograd.estimate.identification.choices import Choices
 from myograd.models import model_path
 
 PAGE = (Path(__file__).resolve().parents[1] / "docs" / "versions.md").read_text()
@@ -77,6 +78,13 @@ def test_modules_that_never_were_are_not_found():
         importlib.import_module("myograd.estimate.no_such_module")
 
 
+@pytest.mark.parametrize(("old", "new"), _deprecated.PARAMETERS.items())
+def test_parameters(old: str, new: str):
+    with pytest.warns(DeprecationWarning, match=told(f"the parameter name {old}", new)):
+        choices = Choices(start={old: 0.05}, common=(old,))
+    assert choices == Choices(start={new: 0.05}, common=(new,))
+
+
 def run(monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str], *words: str) -> tuple[str, str]:
     monkeypatch.setattr(sys, "argv", ["myograd", *words])
     with pytest.raises(SystemExit) as end:
@@ -103,7 +111,7 @@ def test_the_key_unread(monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureF
     assert data["unread"] == data["unsupported"]
 
 
-@pytest.mark.parametrize("table", ["NAMES", "ATTRIBUTES", "MODULES", "OPTIONS", "JSON_KEYS"])
+@pytest.mark.parametrize("table", ["NAMES", "ATTRIBUTES", "MODULES", "PARAMETERS", "OPTIONS", "JSON_KEYS"])
 def test_the_page_lists_all(table: str):
     for old, new in getattr(_deprecated, table).items():
         several = "`, `".join([new] if isinstance(new, str) else new)

@@ -38,9 +38,9 @@ MODULES = {
     "myograd.estimate.fit": ("myograd.estimate.identification.fit",),
     "myograd.estimate.noise": ("myograd.estimate.identification.noise",),
     "myograd.estimate.problem": (
-        "myograd.estimate.identification.problem",
         "myograd.estimate.identification.setup",
         "myograd.estimate.identification.fitted",
+        "myograd.estimate.identification.problem",
     ),
     "myograd.estimate.residual": ("myograd.estimate.identification.residual",),
     "myograd.estimate.search": ("myograd.estimate.identification.search",),
@@ -49,6 +49,15 @@ MODULES = {
     "myograd.estimate.validate": ("myograd.estimate.identification.validate",),
 }
 """Modules that the documentation imported from, and those that have their names now."""
+
+PARAMETERS = {
+    "activation_time": "muscles.activation_time_constant",
+    "deactivation_time": "muscles.deactivation_time_constant",
+    "delay": "emg.delay",
+    "c1": "emg.c1",
+    "c2": "emg.c2",
+}
+"""Names of identification's parameters."""
 
 OPTIONS = {"check --jumps": "--discontinuities"}
 """Options of commands; hidden from --help."""

@@ -1,4 +1,4 @@
-"""Identification as a whole: what it refuses, and how it judges each parameter."""
+"""Identification as a whole: what it refuses, and what it lists of each parameter."""
 
 from __future__ import annotations
 
@@ -10,7 +10,9 @@ import pytest
 
 from myograd.errors import MyogradError
 from myograd.estimate.identification.noise import EmgNoise
-from myograd.tools.identification import UNITS, Result, Verdict, identify, owner_and_quantity
+from myograd.estimate.identification.uncertainty import Verdict
+from myograd.estimate.parameters import Number
+from myograd.tools.identification import Result, identify
 
 
 def test_outliers_and_noise_exclude_each_other():
@@ -19,33 +21,18 @@ def test_outliers_and_noise_exclude_each_other():
         identify(nothing, [], (), (), robust=True, noise=EmgNoise())
 
 
-def test_estimates_are_judged_by_what_the_recordings_determine():
-    """Above half of the prior's variance removed: well determined; at a limit, whatever was removed: at its limit."""
-    names = ("humerus mass", "BIClong pennation_angle", "BRA optimal_fiber_length", "delay")
-    start, found = np.array([2.0, 0.1, 0.2, 0.05]), np.array([2.2, 0.0, 0.21, 0.04])
-    width = np.array([0.1, 0.05, 0.4, 0.01])
+def test_estimates_go_by_the_order_of_parameters():
+    names = ("humerus.mass", "BIClong.pennation_angle", "emg.delay")
+    units, verdicts = ("kg", "rad", "s"), [Verdict.WELL_DETERMINED, Verdict.AT_LIMIT, Verdict.POORLY_DETERMINED]
+    split = [name.split(".") for name in names]
+    numbers = [Number(f"{owner}.{kind}", owner, kind, unit) for (owner, kind), unit in zip(split, units, strict=True)]
+    start, found, width = np.array([2.0, 0.1, 0.05]), np.array([2.2, 0.0, 0.04]), np.array([0.1, 0.05, 0.01])
     parts: Any = SimpleNamespace(
-        problem=SimpleNamespace(
-            parameters=SimpleNamespace(names=names, at_limits=lambda z: [names[1]], physical_start=lambda: start)
-        ),
-        fit=SimpleNamespace(physical=found, z=np.zeros(4)),
-        uncertainty=SimpleNamespace(
-            learned=np.array([0.51, 0.99, 0.49, 1.0]), interval=lambda fit: (found - width, found + width)
-        ),
+        problem=SimpleNamespace(parameters=SimpleNamespace(numbers=numbers, physical_start=lambda: start)),
+        fit=SimpleNamespace(physical=found),
+        uncertainty=SimpleNamespace(interval=lambda fit: (found - width, found + width), verdicts=lambda fit: verdicts),
     )
     listed = Result(parts.problem, parts.fit, parts.uncertainty, [], [], []).estimates()
-    assert [it.parameter for it in listed] == list(names)
-    assert [it.verdict for it in listed] == [
-        Verdict.WELL_DETERMINED,
-        Verdict.AT_LIMIT,
-        Verdict.POORLY_DETERMINED,
-        Verdict.WELL_DETERMINED,
-    ]
-    assert [it.unit for it in listed] == ["kg", "rad", "m", "s"]
+    assert [(it.parameter, it.unit, it.verdict) for it in listed] == list(zip(names, units, verdicts, strict=True))
     mass = listed[0]
     assert (mass.before, mass.found, mass.low, mass.high) == pytest.approx((2.0, 2.2, 2.1, 2.3))
-
-
-def test_parameters_of_all_muscles_have_no_owner():
-    assert owner_and_quantity("delay") == ("", "delay")
-    assert owner_and_quantity("BIClong pennation_angle")[1] in UNITS

@@ -80,7 +80,7 @@ def sentences(result: Result, seconds: float) -> list[str]:
                 f"{100 * it.normalised_torque:.3g} % of the torques remain unexplained ("
                 f"{it.acceleration:.3g} rad/s², {it.torque:.3g} N m)."
             )
-    return lines + result.warnings
+    return lines + result.diagnostics
 
 
 def write_report(result: Result, seconds: float, path: Path) -> None:

@@ -53,7 +53,7 @@ class Result:
     """on the recordings it was fitted to"""
     unseen: list[Validation]
     """on the others"""
-    warnings: list[str]
+    diagnostics: list[str]
     """why the result may be doubted"""
     noise: EmgNoise | None = None
     """of the EMG, if its errors were eliminated"""
@@ -64,20 +64,12 @@ class Result:
 
     def estimates(self) -> list[Estimate]:
         """Every parameter, in the order of `names`."""
-        p, found = self.problem.parameters, self.fit.physical
+        p = self.problem.parameters
         low, high = self.uncertainty.interval(self.fit)
-        start, verdicts = p.physical_start(), self.uncertainty.verdicts(self.fit)
+        columns = (p.numbers, p.physical_start(), self.fit.physical, low, high, self.uncertainty.verdicts(self.fit))
         return [
-            Estimate(
-                number.name,
-                number.unit,
-                float(start[i]),
-                float(found[i]),
-                float(low[i]),
-                float(high[i]),
-                verdicts[i],
-            )
-            for i, number in enumerate(p.numbers)
+            Estimate(number.name, number.unit, float(before), float(found), float(least), float(most), verdict)
+            for number, before, found, least, most, verdict in zip(*columns, strict=True)
         ]
 
     def model(self) -> Model:
@@ -96,7 +88,7 @@ def identify(
     gains: bool = False,
     robust: bool = False,
     every: int = 1,
-    also: Mapping[str, Bounds] | None = None,
+    also: Mapping[str, Bounds | tuple[float, float]] | None = None,
     checkpoint: Path | None = None,
     say: Callable[[str], None] = lambda _: None,
     report: Callable[[Progress], None] = lambda _: None,

@@ -7,6 +7,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from enum import StrEnum
 
+from ..._deprecated import PARAMETERS, message
 from ...errors import MyogradError, nearest
 from ..parameters import Bounds, Number
 
@@ -34,14 +35,6 @@ COMMON_NUMBERS = tuple(
 """Of all muscles: time constants and delay, poles of the filter (Eqs. 17-21)."""
 COMMON = tuple(number.name for number in COMMON_NUMBERS)
 POLES = ("emg.c1", "emg.c2")
-FORMER = {
-    "activation_time": "muscles.activation_time_constant",
-    "deactivation_time": "muscles.deactivation_time_constant",
-    "delay": "emg.delay",
-    "c1": "emg.c1",
-    "c2": "emg.c2",
-}
-"""What the common numbers were called before version 0.2."""
 LIMITS: dict[str, tuple[float, float]] = {
     "max_isometric_force": (0.2, 5.0),  # times the model's own value
     "optimal_fiber_length": (0.5, 2.0),
@@ -128,10 +121,11 @@ class Choices:
 
 
 def _present(given: Sequence[str] | Mapping[str, object]) -> object:
-    """The same with today's names."""
+    """The same with the present names."""
     for name in given:
-        if name in FORMER:
-            warnings.warn(f"the parameter {name!r} is called {FORMER[name]!r} now", DeprecationWarning, stacklevel=5)
+        if name in PARAMETERS:
+            text = message(f"the parameter name {name}", PARAMETERS[name])
+            warnings.warn(text, DeprecationWarning, stacklevel=5)
     if isinstance(given, Mapping):
-        return {FORMER.get(name, name): value for name, value in given.items()}
-    return tuple(FORMER.get(name, name) for name in given)
+        return {PARAMETERS.get(name, name): value for name, value in given.items()}
+    return tuple(PARAMETERS.get(name, name) for name in given)

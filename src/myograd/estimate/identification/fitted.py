@@ -76,7 +76,7 @@ def _balanced_tendons(problem: Problem, unknowns: Unknowns) -> jax.Array:
 
     @jax.jit
     def excess(slack: jax.Array) -> jax.Array:
-        return sum(  # type: ignore[return-value]
+        return sum(  # pyright: ignore[reportReturnType]
             jnp.mean(
                 forces.forces_of_tendons(
                     forces.with_values(driven, muscle | {"tendon_slack_length": slack}),

@@ -166,7 +166,7 @@ def _sample(inertial: Array, tau: Array, at: Data) -> Array:
     return _weighted(left.T @ at.metric @ left, N.T @ (at.torque + at.torque_regressor @ inertial - tau))
 
 
-_BY_ROW = Data(**{name: 0 if name in OF_ROWS else None for name in Data._fields})  # type: ignore[arg-type]
+_BY_ROW = Data(**{name: 0 if name in OF_ROWS else None for name in Data._fields})  # pyright: ignore[reportArgumentType]
 
 
 @partial(jax.jit, static_argnums=1)
