@@ -118,8 +118,8 @@ def identify(
     say: Callable[[str], None] = lambda _: None,
     also: Mapping[str, Bounds] | None = None,
 ) -> Result:
-    """Check, fit, judge. `also`: other numbers of the model to identify. `noise`: what errors the EMG has; None: none. `say` hears
-    what is being done."""
+    """Check, fit, judge. `also`: other numbers of the model to identify. `noise`: what errors the EMG has; None: none. `say`
+    hears what is being done."""
     begun = time.perf_counter()
     if robust and noise:
         raise MyogradError(
