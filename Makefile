@@ -39,7 +39,7 @@ demo: $(VENV)/installed-run
 
 # The check that imports point in one direction is tests/test_imports.py.
 test: lint
-	$(BIN)/pytest -n 2
+	$(BIN)/pytest -n 2 --dist loadscope  # a file at a time, so that its tests share compiled programs
 
 lint: $(VENV)/installed-test
 	$(BIN)/ruff check

@@ -15,11 +15,12 @@ from table import Grid, judged, number
 
 import myograd as mg
 from myograd.estimate.identification.adam import fit_adam
-from myograd.estimate.identification.problem import Problem, identification
-from myograd.estimate.identification.recording import Recording
+from myograd.estimate.identification.problem import Problem
 from myograd.estimate.identification.search import search, spread_starts
+from myograd.estimate.identification.setup import identification
 from myograd.estimate.identification.shipped import shipped_bodies, shipped_deep, shipped_recording, shipped_truth
 from myograd.estimate.inverse.mechanics import mechanics
+from myograd.estimate.recording import Recording
 from myograd.models import model_path
 
 PAPER_EPOCH, PAPER_RUN = 0.77, 2.5 * 3600  # s

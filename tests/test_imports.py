@@ -33,10 +33,11 @@ ROOMS = (
     "soft",
     "simulation",
     "estimate",
+    "tools",
     "studies",
     "app",
 )
-OPEN = {"errors", "models"}  # any room may use these
+OPEN = {"errors", "models", "_deprecated"}  # any room may use these
 USERS = {"studies", "app"}  # these may also use the public names, from `myograd` itself
 
 

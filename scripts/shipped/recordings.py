@@ -25,12 +25,13 @@ from scipy.optimize import lsq_linear
 
 import myograd
 from myograd import models
-from myograd.dynamics import constraints as held
+from myograd.dynamics import constraints
 from myograd.dynamics.accelerations import inverse_dynamics
 from myograd.dynamics.kinematics import pose
-from myograd.estimate.identification import inertia
-from myograd.estimate.identification.parameters import MUSCLE
+from myograd.estimate.identification.choices import OF_MODEL
+from myograd.estimate.inverse.regressors import NAMES
 from myograd.model.model import Model
+from myograd.model.parameters import values_of
 from myograd.muscle.contraction import muscle_states
 from myograd.muscle.emg import emg_to_excitation
 from myograd.path.length import lengths_and_gradient
@@ -46,8 +47,9 @@ FOLDER = Path(models.__file__).parent / "data"
 RATE, SECONDS = 500.0, 4.0
 STEP = 1 / RATE
 PERIOD = 5  # samples between two decisions of the controller
-TIMES = {"activation_time": 0.012, "deactivation_time": 0.045, "delay": 0.0434, "c1": -0.78, "c2": -0.55}
-WHOLE = int(TIMES["delay"] / STEP)  # samples
+TIMES = {"activation_time_constant": 0.012, "deactivation_time_constant": 0.045}  # s
+EMG = {"delay": 0.0434, "c1": -0.78, "c2": -0.55}
+WHOLE = int(EMG["delay"] / STEP)  # samples
 LEAST, MOST = 0.02, 0.9  # EMG
 WEIGHT = np.array([1.0, 1.0, 1.5, 1.5, 4.0])  # of a missing N m on each free coordinate
 TONE = 1.4  # of an activation that is not the tone
@@ -60,18 +62,15 @@ def person(seed: int = 20) -> tuple[Model, dict[str, Any]]:
     """The shipped arm with the parameters of somebody else; and these."""
     model = somebody(myograd.load_model(models.model_path("arm")), BODIES, seed)
     m = len(model.muscle_names)
-    times = {f"{name}_constant": jnp.full(m, TIMES[name]) for name in ("activation_time", "deactivation_time")}
+    times = {name: jnp.full(m, value) for name, value in TIMES.items()}
     changed = replace(model, muscles=replace(model.muscles, **times))
+    names = [f"{body}.{field}" for body in BODIES for field in NAMES]
+    names += [f"{muscle}.{field}" for muscle in model.muscle_names for field in OF_MODEL]
     truth = {
-        "bodies": {
-            name: dict(zip(inertia.NAMES, row.tolist(), strict=True))
-            for name, row in zip(BODIES, inertia.stated_bodies(changed, BODIES), strict=True)
-        },
-        "muscles": {
-            name: {field: float(getattr(changed.muscles, field)[k]) for field in MUSCLE[:5]}
-            for k, name in enumerate(model.muscle_names)
-        },
-        "common": TIMES,
+        "numbers": values_of(changed, names)
+        | {f"muscles.{name}": value for name, value in TIMES.items()}
+        | {f"emg.{name}": value for name, value in EMG.items()},
+        "bodies": BODIES,
         "deep": DEEP,
     }
     return changed, truth
@@ -90,7 +89,7 @@ def posed(model: Model, free: np.ndarray, activation: np.ndarray) -> State:
     """At rest, in equilibrium."""
     q = np.zeros(len(model.coordinate_names))
     q[model.constraints.free] = free
-    return initial_state(model, held.explicit_coordinates(model, jnp.asarray(q)), activation=activation)
+    return initial_state(model, constraints.explicit_coordinates(model, jnp.asarray(q)), activation=activation)
 
 
 # Design ------------------------------------------------------------------------------------------------------
@@ -108,8 +107,8 @@ def wander(random: np.random.Generator, count: int, rate: float) -> Any:
 def pulls(model: Model, state: State, udot: Array) -> tuple[Array, Array]:
     """Generalised forces of full activations on the free coordinates [m, n], and those that accelerations `udot` need [n]."""
     q, u, free = state.q, state.u, model.constraints.free
-    full = held.explicit_accelerations(model, q, u, jnp.zeros_like(q).at[free].set(udot))
-    C = held.rates_per_free(model, q)
+    full = constraints.explicit_accelerations(model, q, u, jnp.zeros_like(q).at[free].set(udot))
+    C = constraints.rates_per_free(model, q)
     length, gradient = lengths_and_gradient(model, pose(model, q), q)
     muscles = muscle_states(model, length, gradient @ u, state.activation, state.fiber_length)
     arms = -(gradient @ C) * model.muscles.max_isometric_force[:, None]
@@ -143,8 +142,8 @@ def design(model: Model, seed: int) -> tuple[np.ndarray, State]:
     state = start = posed(model, q0, a)
     emg: list[np.ndarray] = [a]
     u1 = u2 = excitation = a
-    b1, b2 = TIMES["c1"] + TIMES["c2"], TIMES["c1"] * TIMES["c2"]
-    gamma = 1 - (TIMES["delay"] / STEP - WHOLE)  # Eq. 21
+    b1, b2 = EMG["c1"] + EMG["c2"], EMG["c1"] * EMG["c2"]
+    gamma = 1 - (EMG["delay"] / STEP - WHOLE)  # Eq. 21
     for k in range(int(SECONDS * RATE) // PERIOD):
         t = k * PERIOD * STEP
         soft = min(1.0, t / 0.3)
@@ -174,7 +173,7 @@ def design(model: Model, seed: int) -> tuple[np.ndarray, State]:
 def record(model: Model, emg: np.ndarray, start: State) -> dict[str, np.ndarray]:
     """The movement that an EMG [T, m] makes, without feedback."""
     time = STEP * np.arange(len(emg))
-    excitation = emg_to_excitation(emg, STEP, TIMES["delay"], TIMES["c1"], TIMES["c2"])
+    excitation = emg_to_excitation(emg, STEP, EMG["delay"], EMG["c1"], EMG["c2"])
     states = moved(model, start, jnp.asarray(time), excitation)
     assert bool(jnp.isfinite(states.q).all())
     controls = jnp.asarray(excitation)

@@ -13,6 +13,8 @@ from __future__ import annotations
 import importlib
 from typing import Any
 
+from . import _deprecated
+
 __version__ = "0.1.0"
 
 _PLACES = {
@@ -36,8 +38,10 @@ _PLACES = {
     "muscle.emg": "ExcitationFilter emg_envelope emg_to_excitation",
     "path.api": "moment_arms muscle_gradients muscle_lengths muscle_speeds path_points",
     "diagnostics.discontinuities": "Discontinuity length_discontinuities",
-    "estimate.identification.recording": "Recording read_recording",
-    "estimate.identification.problem": "fitted_model identification",
+    "estimate.recording": "Recording read_recording",
+    "estimate.parameters": "Bounds",
+    "estimate.identification.setup": "identification",
+    "estimate.identification.fitted": "fitted_model",
     "system.external": "ExternalForces external_forces external_wrenches",
     "simulation.run": "SimulationStopped simulate",
     "simulation.initial": "initial_state state_from_table",
@@ -61,6 +65,10 @@ __all__ = sorted(_HOME)  # pyright: ignore[reportUnsupportedDunderAll]
 
 
 def __getattr__(name: str) -> Any:
+    if name in _deprecated.NAMES:
+        new = _deprecated.NAMES[name]
+        _deprecated.warn(f"myograd.{name}", f"myograd.{new}")
+        name = new
     if name not in _HOME:
         raise AttributeError(f"module 'myograd' has no attribute {name!r}")
     return getattr(importlib.import_module(f".{_HOME[name]}", __name__), name)

@@ -24,7 +24,7 @@ class ModelError(MyogradError):
 
 
 class UnsupportedError(ModelError):
-    """The answer would depend on parts of the model that are not read."""
+    """The answer would depend on parts of the model that are not supported."""
 
 
 class UnsupportedWarning(UserWarning):
@@ -32,11 +32,11 @@ class UnsupportedWarning(UserWarning):
 
 
 class ActivationWarning(UserWarning):
-    """An activation or excitation outside 0 to 1 was brought back to the nearer of the two."""
+    """An activation or excitation outside 0 to 1 was clamped."""
 
 
 class FiberLengthWarning(UserWarning):
-    """A fibre length is shorter than its muscle allows, and was brought back to that; or longer than the muscle's path."""
+    """A fibre length is shorter than its muscle allows, and was clamped to that; or longer than the muscle's path."""
 
 
 def nearest(name: str, known: Iterable[str]) -> str:

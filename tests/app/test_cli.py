@@ -21,20 +21,6 @@ from myograd.models import model_path, names
 Run = Callable[..., tuple[int, str, str]]
 
 
-@pytest.fixture
-def run(monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) -> Run:
-    """Run `myograd ...`; gives exit code, output, and error output."""
-
-    def call(*words: object) -> tuple[int, str, str]:
-        monkeypatch.setattr(sys, "argv", ["myograd", *map(str, words)])
-        with pytest.raises(SystemExit) as end:
-            main()
-        captured = capsys.readouterr()
-        return int(end.value.code or 0), captured.out, captured.err
-
-    return call
-
-
 def refused(result: tuple[int, str, str]) -> str:
     """The one line with which a command refused (the model may have got its warning before)."""
     code, out, err = result
@@ -86,7 +72,7 @@ def test_pack_models(run: Run, pack_model: Path):
     assert severities == sorted(severities, key=["bookkeeping", "appearance"].index)
     code, out, _ = run("check", pack_model, "--strict")
     assert code == 0
-    assert "everything in the file is used that bears on a number" in " ".join(out.split())
+    assert "everything in the file that affects a result is used" in " ".join(out.split())
 
 
 def test_strict_check_fails_where_a_force_is_not_computed(run: Run, tmp_path: Path):
@@ -126,31 +112,33 @@ def test_info_lists_each_muscle(run: Run):
     assert [point["body"] for point in long_head["path"]] == ["scapula", "humerus", "humerus", "radius"]
 
 
-def test_check_finds_jumps(run: Run):
-    code, out, err = run("check", "planar_leg", "--jumps")
+def test_check_finds_discontinuities(run: Run):
+    code, out, err = run("check", "planar_leg", "--discontinuities")
     assert (code, err) == (0, "")
-    assert "--jumps` looks" not in out
-    data = json.loads(run("check", "planar_leg", "--jumps", "--json")[1])
-    assert data["unread"] == json.loads(run("check", "planar_leg", "--json")[1])
-    assert data["jumps"]
+    assert "--discontinuities` searches" not in out
+    data = json.loads(run("check", "planar_leg", "--discontinuities", "--json")[1])
+    assert data["unsupported"] == json.loads(run("check", "planar_leg", "--json")[1])
+    assert data["discontinuities"]
     model = myograd.load_model(model_path("planar_leg"))
     lines = [" ".join(line.split()) for line in out.splitlines()]
-    for jump in data["jumps"]:
-        assert jump["unit"] == "rad"
-        column, muscle = model.coordinate_names.index(jump["coordinate"]), model.muscle_names.index(jump["muscle"])
+    for it in data["discontinuities"]:
+        assert it["unit"] == "rad"
+        column, muscle = model.coordinate_names.index(it["coordinate"]), model.muscle_names.index(it["muscle"])
         before, after = (
-            float(myograd.muscle_lengths(model, model.default_pose().at[column].set(jump["value"] + step))[muscle])
+            float(myograd.muscle_lengths(model, model.default_pose().at[column].set(it["value"] + step))[muscle])
             for step in (-1e-7, 1e-7)
         )
-        assert jump["size"] == pytest.approx(after - before, abs=1e-7)
-        shown = f"{np.degrees(jump['value']):.4g}° {jump['size'] * 1e3:+.3f} {jump['cause']}"
-        assert f"{jump['muscle']} {jump['coordinate']} {shown}" in lines
+        assert it["size"] == pytest.approx(after - before, abs=1e-7)
+        shown = f"{np.degrees(it['value']):.4g}° {it['size'] * 1e3:+.3f} {it['cause']}"
+        assert f"{it['muscle']} {it['coordinate']} {shown}" in lines
 
 
-def test_check_says_where_to_look_for_jumps(run: Run):
-    assert "`myograd check planar_leg --jumps` looks" in run("check", "planar_leg")[1].splitlines()[-1]
-    assert "--jumps" not in run("check", "double_pendulum")[1]
-    assert "No muscle's length was found to jump" in run("check", "four_bar", "--jumps")[1]  # a closed loop
+def test_check_says_how_to_search_for_discontinuities(run: Run):
+    hint = "`myograd check planar_leg --discontinuities` searches"
+    assert hint in run("check", "planar_leg")[1].splitlines()[-1]
+    assert "--discontinuities" not in run("check", "double_pendulum")[1]
+    out = run("check", "four_bar", "--discontinuities")[1]  # a closed loop
+    assert "No muscle's length was found to change abruptly" in out
 
 
 def test_unknown_model(run: Run):

@@ -338,7 +338,7 @@ def all_constraints() -> ModelDescription:
 
 
 def all_surfaces() -> ModelDescription:
-    """An arm of two links, with each surface wrapped alone, two on one stretch, and points of all kinds beside them."""
+    """An arm of two links, with each surface wrapped alone, two on one segment, and points of all kinds beside them."""
     upper, lower, ground = "/bodyset/upper", "/bodyset/lower", "/ground"
     upper_body, lower_body = lump("upper", 1), lump("lower", 2)
     upper_body.wraps = [

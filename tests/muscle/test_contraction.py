@@ -199,7 +199,7 @@ def test_activation_outside_its_range_counts_as_the_end_of_it_and_warns():
     q, u, activation, fiber = state_of(model())
     strong = activation.copy()
     strong[1], strong[3] = 1.7, -0.2
-    with pytest.warns(ActivationWarning, match=r"activation of 'shaped' is 1.7; it counts as 1 \(2 muscle"):
+    with pytest.warns(ActivationWarning, match=r"activation of 'shaped' is 1.7; it is taken as 1 \(2 muscle"):
         clamped = mg.muscle_dynamics(model(), q, u, strong, fiber)
     strong[1], strong[3] = 1.0, 0.0
     np.testing.assert_array_equal(clamped.tendon_force, mg.muscle_dynamics(model(), q, u, strong, fiber).tendon_force)

@@ -62,11 +62,11 @@ def test_normalisation_is_per_channel_and_held_at_one():
     ("change", "message"),
     [
         ({"emg": np.where(TIME > 3, np.nan, burst())}, r"999 sample\(s\) are missing .* first at 3.001 s"),
-        ({"rate": 100.0}, "holds nothing above 50 Hz, but the band goes up to 400 Hz"),
+        ({"rate": 100.0}, "contains nothing above 50 Hz, but the band goes up to 400 Hz"),
         ({"rate": 0.0}, "rate is 0 Hz"),
         ({"mvc": 0.0}, "mvc must be above 0"),
         ({"mvc": np.ones(3)}, "one number or one for each"),
-        ({"emg": np.zeros(4000)}, "hold one value only"),
+        ({"emg": np.zeros(4000)}, "are constant"),
         ({"emg": np.ones(5)}, "at 1000 Hz it needs at least 167 samples$"),
         ({"emg": burst()[:160]}, "at least 167 samples"),
         ({"emg": burst()[None]}, r"shape \(1, 4000\).*is it transposed\?"),

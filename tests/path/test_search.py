@@ -90,7 +90,7 @@ def test_a_surface_of_no_size_gives_no_number(size):
 
 def test_single_precision_is_refused():
     sizes = jnp.asarray(MODEL.surfaces.sizes, jnp.float32)
-    with pytest.raises(mg.ModelError, match="sizes are float32"):
+    with pytest.raises(mg.ModelError, match="sizes have dtype float32"):
         mg.muscle_lengths(eqx.tree_at(lambda m: m.surfaces.sizes, MODEL, sizes), np.array([0.1, 0.2, 0.9]))
 
 

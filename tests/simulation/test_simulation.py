@@ -165,7 +165,7 @@ def test_bad_starts_and_times_are_refused():
     assembled = mg.initial_state(loop)
     for q, u, said in (
         (assembled.q.at[0].add(0.01), assembled.u, "is not assembled.*off by"),
-        (assembled.q, assembled.u.at[0].add(0.1), "moves against its constraints"),
+        (assembled.q, assembled.u.at[0].add(0.1), "violates its constraints with its speeds"),
     ):
         with pytest.raises(ModelError, match=said):
             mg.simulate(loop, mg.State(q, u, assembled.activation, assembled.fiber_length))
@@ -214,7 +214,7 @@ def test_states_return_from_their_table(tmp_path):
         np.testing.assert_allclose(getattr(back, name), getattr(motion.at(20), name), rtol=1e-12, atol=1e-15)
     with pytest.raises(ModelError, match=r"no row at 0\.2345 s"):
         mg.state_from_table(model, table, time=0.2345)
-    with pytest.raises(ModelError, match="'wrist' is no state"):
+    with pytest.raises(ModelError, match="'wrist' is not a state"):
         mg.state_from_table(model, Table(np.zeros(1), np.zeros((1, 1)), ("wrist",)))
 
 

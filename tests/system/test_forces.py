@@ -219,10 +219,10 @@ def test_what_is_refused(tmp_path: Path):
     with pytest.raises(mg.ModelError, match="state_derivative: u has shape"):
         mg.state_derivative(model, eqx.tree_at(lambda s: s.u, state, np.zeros(1)), controls)
     first = model.muscle_names[0]
-    with pytest.warns(ActivationWarning, match=f"state_derivative: excitation of '{first}' is 3; it counts as 1"):
+    with pytest.warns(ActivationWarning, match=f"state_derivative: excitation of '{first}' is 3; it is taken as 1"):
         high = mg.state_derivative(model, state, np.array([3.0, *controls[1:]]))
     assert high.activation[0] == mg.state_derivative(model, state, np.array([1.0, *controls[1:]])).activation[0]
-    with pytest.warns(ActivationWarning, match=f"activation of '{first}' is -1; it counts as 0"):
+    with pytest.warns(ActivationWarning, match=f"activation of '{first}' is -1; it is taken as 0"):
         mg.state_derivative(
             model, eqx.tree_at(lambda s: s.activation, state, np.array([-1.0, *[0.5] * (m - 1)])), controls
         )

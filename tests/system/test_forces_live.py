@@ -167,10 +167,10 @@ def test_external_forces_that_cannot_be(tmp_path: Path):
     with pytest.raises(TypeError, match=r"takes ExternalLoads \(see read_external_loads\), not a str"):
         mg.external_forces(model, "loads.xml")
     other = mg.load_model("planar_leg")
-    with pytest.raises(mg.ModelError, match="made for another model than 'planar_leg'"):
+    with pytest.raises(mg.ModelError, match="made for a model other than 'planar_leg'"):
         mg.external_wrenches(other, forces, np.zeros(3), 0.5)
     for change, message in (
-        ({"applied_to_body": "shink"}, "'plate' names 'shink', which is no body.*shank"),
+        ({"applied_to_body": "shink"}, "'plate' names 'shink', which is not a body.*shank"),
         ({"force_identifier": "plat"}, "9 columns of loads_30.mot begin with 'plat', not 3"),
         ({"applied_to_body": "ground"}, "applied to ground"),
     ):

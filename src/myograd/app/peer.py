@@ -1,5 +1,5 @@
-"""What OpenSim says of the same file at the same poses, or makes of the same start, for `--against opensim`; it is no dependency
-of Myograd."""
+"""OpenSim's results for the same file, at the same poses or from the same start, for `--against opensim`; Myograd itself does
+not depend on it."""
 
 from __future__ import annotations
 

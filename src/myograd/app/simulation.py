@@ -41,7 +41,7 @@ class Wanted:
 
 @dataclass(frozen=True)
 class Simulation:
-    """What came of it. `stopped`: why it ended too early, "" if it did not."""
+    """The result. `stopped`: why it ended early, "" if it did not."""
 
     model: myograd.Model
     trajectory: Trajectory | None
@@ -53,9 +53,7 @@ def run(wanted: Wanted, progress: Callable[[float], None]) -> Simulation:
     for option, value in (("--interval", wanted.interval), ("--duration", wanted.duration)):
         if value is not None and not 0 < value < float("inf"):
             raise MyogradError(f"{option} must be a positive number of seconds, not {value:g}")
-    Method(
-        wanted.integrator, wanted.accuracy, wanted.step, wanted.alpha
-    )  # refuses what is wrong before a model is compiled
+    Method(wanted.integrator, wanted.accuracy, wanted.step, wanted.alpha)  # raises before a model is compiled
     model = myograd.load_model(wanted.model)
     controls = read_table(wanted.controls) if wanted.controls else None
     if wanted.initial:
@@ -68,7 +66,9 @@ def run(wanted: Wanted, progress: Callable[[float], None]) -> Simulation:
     if duration is None:
         duration = float(controls.time[-1]) - float(start.time) if controls else 1.0
         if duration <= 0:
-            raise MyogradError(f"controls end at {float(start.time) + duration:g} s, where the simulation would start")
+            raise MyogradError(
+                f"the controls end at {float(start.time) + duration:g} s, before the simulation would start"
+            )
     rows = int(np.ceil(duration / wanted.interval - 1e-9))
     times = float(start.time) + np.minimum(np.arange(rows + 1) * wanted.interval, duration)
     loads = myograd.external_forces(model, myograd.read_external_loads(wanted.loads)) if wanted.loads else None
@@ -124,7 +124,7 @@ def sentence(done: Simulation) -> str:
     energy = np.asarray(myograd.energies(done.model, trajectory)["total"])
     return (
         f"{float(trajectory.time[0]):g} to {float(trajectory.time[-1]):g} s in {int(trajectory.steps)} steps "
-        f"({int(trajectory.rejected)} tried again); kinetic and gravitational energy went from {energy[0]:.5g} to "
+        f"({int(trajectory.rejected)} rejected); kinetic and gravitational energy went from {energy[0]:.5g} to "
         f"{energy[-1]:.5g} J"
     )
 

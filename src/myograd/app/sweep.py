@@ -1,6 +1,6 @@
 """Moment arms and lengths over the range of a coordinate, as `myograd moment-arms` shows them: table, CSV file, plot.
 
-Poses are those of `dynamics.along`. NaN means that the constraints do not let the coordinate be there, or that no path at rest
+Poses are those of `diagnostics.along`. NaN means that the constraints do not let the coordinate be there, or that no path at rest
 over the muscle's surfaces was found.
 """
 
@@ -108,10 +108,12 @@ def moment_arm_curves(
 
 
 def _choose(known: Sequence[str], wanted: Sequence[str] | None, what: str) -> tuple[str, ...]:
+    if not known:
+        raise ModelError(f"the model has no {what}")
     if wanted is None:
         wanted = known
     if not wanted:
-        raise ModelError(f"the model has no {what}")
+        raise ModelError(f"there is no {what} among the names")
     for name in wanted:
         if name not in known:
             raise ModelError(f"the model has no {what} {name!r}{nearest(name, known)}")
@@ -119,7 +121,7 @@ def _choose(known: Sequence[str], wanted: Sequence[str] | None, what: str) -> tu
 
 
 def table(curves: list[Curve]) -> RenderableType:
-    """Per coordinate: the muscles that cross it, with their least and greatest moment arm, and how far OpenSim's are off."""
+    """Per coordinate: the muscles that cross it, with their least and greatest moment arm, and how much OpenSim's differ."""
     parts: list[RenderableType] = []
     for curve in curves:
         x, arms = curve.shown_values(), curve.arms * curve.arm_scale

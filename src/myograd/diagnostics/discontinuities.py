@@ -1,8 +1,9 @@
-"""Where the length of a path truly jumps as one coordinate runs over its range, and why.
+"""Where the length of a path is discontinuous as one coordinate runs over its range, and why.
 
 Along poses q(x), a path that changes smoothly has L(b) - L(a) = integral of dL/dx, with dL/dx the virtual work along the way.
 Intervals in which the two disagree are halved until next to nothing is left of the integral; what then remains of the
-difference is the jump. Rates may jump (a path that lands on a surface): that difference vanishes with the interval.
+difference is the size of the discontinuity. A rate may be discontinuous (a path that lands on a surface): that difference
+vanishes with the interval.
 """
 
 from __future__ import annotations
@@ -29,10 +30,10 @@ from ..path.segments import straight_lengths, switched_on
 from ..path.wrapping import wrapping_lengths
 from .along import pose_along, values_along
 
-SAMPLES = 181  # poses over the range; between two neighbours, a jump and its reverse go unnoticed
-JUMP = 1e-5  # [m] disagreement that counts
+SAMPLES = 181  # poses over the range; between two neighbours, a discontinuity and its reverse go unnoticed
+SMALLEST = 1e-5  # [m] disagreement that counts
 HALVINGS = 23  # to 1e-9 of the range
-MOST = 500  # intervals: where lengths jump all the time, they are not halved further
+MOST = 500  # intervals: where lengths are discontinuous nearly everywhere, they are not halved further
 
 
 @dataclass(frozen=True)
@@ -46,7 +47,7 @@ class Discontinuity:
     size: float
     """[m] by which the length changes as the coordinate grows past the value"""
     cause: str
-    """what happens to the path there, as the coordinate grows; empty if it cannot be told"""
+    """what happens to the path there, as the coordinate grows; empty if unknown"""
 
 
 class Sample(eqx.Module):
@@ -68,8 +69,8 @@ class Sample(eqx.Module):
 
 
 def length_discontinuities(model: Model, coordinate: str) -> list[Discontinuity]:
-    """Jumps of muscle lengths along the range of an independent coordinate, by value; other coordinates at their defaults, or
-    as constraints make them follow. Passes over poses that the constraints forbid; warns of those without a known length."""
+    """Discontinuities of muscle lengths along the range of an independent coordinate, by value; other coordinates are at their
+    defaults, or where constraints put them. Skips poses that the constraints forbid; warns of those without a known length."""
     known = model.independent_coordinates
     if coordinate not in known:
         raise ModelError(f"the model has no independent coordinate {coordinate!r}{nearest(coordinate, known)}")
@@ -88,8 +89,8 @@ def length_discontinuities(model: Model, coordinate: str) -> list[Discontinuity]
     lost = (np.isnan(all_along.length) & ~np.isnan(all_along.q).any(axis=1, keepdims=True)).sum(axis=0)
     for m in np.flatnonzero(lost):
         warnings.warn(
-            f"{model.names.paths[m]}: no path at rest was found at {lost[m]} of {SAMPLES} poses along {coordinate}, where jumps "
-            "cannot be seen",
+            f"{model.names.paths[m]}: no path at rest was found at {lost[m]} of {SAMPLES} poses along {coordinate}, where "
+            "discontinuities cannot be found",
             stacklevel=2,
         )
     low, high = _where(all_along[:-1], all_along[1:])
@@ -107,7 +108,7 @@ def length_discontinuities(model: Model, coordinate: str) -> list[Discontinuity]
         found += [
             Discontinuity(name, coordinate, float(a.value + b.value) / 2, float(size[m]), _cause(model, m, a, b))
             for m, name in enumerate(model.names.paths)
-            if abs(size[m]) > JUMP
+            if abs(size[m]) > SMALLEST
         ]
     return found
 
@@ -140,7 +141,7 @@ def _unexplained(a: Sample, b: Sample) -> np.ndarray:
 
 def _where(a: Sample, b: Sample) -> tuple[Sample, Sample]:
     """The intervals in which some length changes otherwise than by its rate."""
-    which = (np.abs(_unexplained(a, b)) > JUMP).any(axis=-1)
+    which = (np.abs(_unexplained(a, b)) > SMALLEST).any(axis=-1)
     return a[which], b[which]
 
 
@@ -172,4 +173,4 @@ def _cause(model: Model, m: int, a: Sample, b: Sample) -> str:
     if shifted:
         return f"touches {', '.join(name[k] for k in shifted)} on another segment"
     most = own[np.argmax(np.abs(b.added - a.added)[own])]
-    return f"goes round {name[most]} the other way" if abs(b.added[most] - a.added[most]) > JUMP else ""
+    return f"goes round {name[most]} the other way" if abs(b.added[most] - a.added[most]) > SMALLEST else ""

@@ -45,7 +45,7 @@ def constraint_errors(
 
 @entry
 def coupling_matrix(model: Model, q: Vector, accept: tuple[str, ...] = ()) -> Float[Array, "c c"]:
-    """C(q): column i holds all speeds when coordinate i's speed is 1 and other independent ones are held (Eq. 13 of
+    """C(q): column i holds all speeds when coordinate i's speed is 1 and other independent ones are zero (Eq. 13 of
     Sherman, Seth, Delp). Columns of dependent, locked and prescribed coordinates are NaN: they cannot be chosen.
 
     Where constraints tie independent coordinates (closed loops), the others move as little as they can, in the sense of
@@ -103,7 +103,7 @@ def assemble(model: Model, q: Vector, time: float | Float[Array, ""] = 0.0, acce
 
 
 def _unless_open(start: Vector, x: Vector, left: Float[Array, " rows"], names: list[str]) -> Vector:
-    def blame(errors: np.ndarray) -> ModelError:
+    def explain(errors: np.ndarray) -> ModelError:
         worst = int(np.argmax(np.abs(errors[0])))
         return ModelError(
             f"the model cannot be assembled from this pose: {names[worst]} is still off by {abs(errors[0][worst]):.2g} "
@@ -112,7 +112,7 @@ def _unless_open(start: Vector, x: Vector, left: Float[Array, " rows"], names: l
 
     # Steps that lead to NaN have failed, too; a start that is NaN is the caller's to see.
     failed = ~(jnp.max(jnp.abs(left)) <= 1e-9) & jnp.all(jnp.isfinite(start))
-    return raise_where(failed, x, left[None], blame)
+    return raise_where(failed, x, left[None], explain)
 
 
 def _unless_flipped(model: Model, q: Vector) -> Vector:
@@ -123,13 +123,13 @@ def _unless_flipped(model: Model, q: Vector) -> Vector:
     along = equations.weld_alignment(model, pose(model, q))
     names = [name.rsplit(" (", 1)[0] for name in fixed.row_names if name.endswith("(weld, x)")]
 
-    def blame(values: np.ndarray) -> ModelError:
+    def explain(values: np.ndarray) -> ModelError:
         return ModelError(
             f"the model cannot be assembled from this pose: {names[int(np.argmin(values[0]))]} closes the wrong way round, "
             "half a turn off; start from a pose nearer to the right one"
         )
 
-    return raise_where(jnp.min(along) < 0, q, along[None], blame)
+    return raise_where(jnp.min(along) < 0, q, along[None], explain)
 
 
 @entry
@@ -151,11 +151,11 @@ def project_speeds(
     rest = equations.speed_errors(model, at, q, u, time)[fixed.implicit_rows]
     names = [fixed.row_names[i] for i in fixed.implicit_rows]
 
-    def blame(errors: np.ndarray) -> ModelError:
+    def explain(errors: np.ndarray) -> ModelError:
         worst = int(np.argmax(np.abs(errors[0])))
         return ModelError(
             f"no speeds satisfy the constraints at this pose: {names[worst]} is off by {errors[0][worst]:.2g}"
         )
 
     failed = ~(jnp.max(jnp.abs(rest)) <= 1e-9 * (1 + jnp.max(jnp.abs(u)))) & given
-    return raise_where(failed, u, rest[None], blame)
+    return raise_where(failed, u, rest[None], explain)

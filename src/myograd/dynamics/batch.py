@@ -70,7 +70,7 @@ def batched(function: Callable[..., Any], chunk: int = 32) -> Callable[..., Any]
         if parts == 1:
             return jax.block_until_ready(compiled(arrays))
         share = -(-count // parts)
-        # All threads get equally many rows, so that one compilation serves all: some rows may be worked out twice.
+        # All threads get equally many rows, so that one compilation serves all: some rows may be computed twice.
         starts = [min(i * share, count - share) for i in range(parts)]
         done = list(pool.map(lambda i: jax.block_until_ready(compiled([x[i : i + share] for x in arrays])), starts))
         return jax.block_until_ready(_joined(done, tuple(i * share - start for i, start in enumerate(starts))))
@@ -80,7 +80,7 @@ def batched(function: Callable[..., Any], chunk: int = 32) -> Callable[..., Any]
 
 @partial(jax.jit, static_argnums=1)
 def _joined(parts: list[Any], skipped: tuple[int, ...]) -> Any:
-    """The parts one after the other, each without as many of its first rows as are said to be skipped."""
+    """The parts one after the other, each without the given number of its first rows."""
     return jax.tree.map(lambda *leaves: jnp.concatenate([x[k:] for x, k in zip(leaves, skipped, strict=True)]), *parts)
 
 
@@ -90,7 +90,7 @@ def _cores() -> int:
 
 def _uses_lapack(jaxpr: Any) -> bool:
     """LAPACK calls of XLA on CPU (jaxlib's `ParallelBatchMap`, seen in jax 0.10.2) run in a thread of a pool, and wait there
-    for tasks that they give to the same pool: two at once can wait for each other forever, whatever BLAS is told. So
+    for tasks that they give to the same pool: two at once can wait for each other forever, however BLAS is configured. So
     functions that use them stay on one thread."""
     for equation in jaxpr.eqns:
         if equation.primitive.name in LAPACK:

@@ -249,13 +249,13 @@ def explicit_accelerations(
 def explicit_coordinates(model: Model, q: Vector, time: Float[Array, ""] | float = 0.0) -> Vector:
     """q with the eliminated coordinates replaced by what the free ones make them."""
     fixed = model.constraints
-    held = _explicit_prescribed(model, time)[0]
+    given = _explicit_prescribed(model, time)[0]
     locked = np.flatnonzero(fixed.explicit_coupler == -1)
-    held = held.at[locked].set(model.coordinates.default[fixed.explicit[locked]])
+    given = given.at[locked].set(model.coordinates.default[fixed.explicit[locked]])
     by_coupler = np.flatnonzero(fixed.explicit_coupler >= 0)
     for _ in range(fixed.explicit_depth + 1):
         value, _, _ = _coupled(model, q)
-        q = q.at[fixed.explicit].set(held.at[by_coupler].set(value[fixed.explicit_coupler[by_coupler]]))
+        q = q.at[fixed.explicit].set(given.at[by_coupler].set(value[fixed.explicit_coupler[by_coupler]]))
     return q
 
 

@@ -65,12 +65,12 @@ def entry(function: F) -> F:
             if bound.arguments[name] is not None or signature.parameters[name].default is inspect.Parameter.empty:
                 bound.arguments[name] = checked(name, bound.arguments[name])
         if any(isinstance(leaf, Tracer) for leaf in jax.tree.leaves((bound.args, bound.kwargs))):
-            # A program that looks at its failures itself must see those of its parts, which cannot leave a program of their own.
+            # A program that checks its failures itself must see those of its parts, which cannot leave a program of their own.
             return (function if is_quiet() else traced)(*bound.args, **bound.kwargs)
         result, failed = jax.block_until_ready(compiled(*bound.args, **bound.kwargs))
         if failed:
             function(*bound.args, **bound.kwargs)  # step by step: raises what is wrong
-            raise AssertionError(f"{called}: a check failed in compiled code, and not step by step")
+            raise AssertionError(f"{called}: a check failed in compiled code, but not step by step")
         return result
 
     return call  # pyright: ignore[reportReturnType]
@@ -101,7 +101,7 @@ def _checked(model: Model, function: str, name: str, value: Any, accept: tuple[s
 
 
 def _accepted(model: Model, function: str, accept: Any) -> tuple[str, ...]:
-    """Names of parts of the file that the caller does without, each of which must be one that is not read."""
+    """Names of unsupported parts of the file that the caller leaves out; each must be one."""
     if isinstance(accept, str):
         raise ModelError(f"{function}: accept is a tuple of names, ({accept!r},), not one string")
     known = [name for _, _, name in model.names.unsupported] + [model.muscle_names[m] for m in model.paths.no_path]
@@ -111,22 +111,22 @@ def _accepted(model: Model, function: str, accept: Any) -> tuple[str, ...]:
     for name in accept:
         if name not in known:
             raise ModelError(
-                f"{function}: accept names {name!r}, which is not among the parts that are not supported{nearest(name, known)}"
+                f"{function}: accept names {name!r}, which is not an unsupported part{nearest(name, known)}"
             )
     return tuple(accept)
 
 
 def need_constraints(model: Model, function: str, accept: tuple[str, ...]) -> None:
-    """Raise unless every constraint that could not be read is accepted by name."""
-    need(model, function, accept, "motion", "part(s) of the file that are not read")
+    """Raise unless every unsupported constraint is accepted by name."""
+    need(model, function, accept, "motion", "unsupported part(s) of the file")
 
 
 def need(model: Model, function: str, accept: tuple[str, ...], severity: str, what: str) -> None:
-    """Raise unless everything of the file that is not supported, with this severity, is accepted by name."""
+    """Raise unless every unsupported part of the file with this severity is accepted by name."""
     missing = [i for i, (how, _, name) in enumerate(model.names.unsupported) if how == severity and name not in accept]
     if missing:
         first = model.document.description.unsupported[missing[0]]
         raise UnsupportedError(
             f"{function} of {model.name!r} depends on {len(missing)} {what}, first {first.kind} {first.name!r} (line "
-            f"{first.line}): {first.reason}. To do without, pass accept=({first.name!r},)"
+            f"{first.line}): {first.reason}. To leave it out, pass accept=({first.name!r},)"
         )

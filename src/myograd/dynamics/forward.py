@@ -1,4 +1,4 @@
-"""Forward dynamics: accelerations from forces, with constraints held by multipliers or eliminated.
+"""Forward dynamics: accelerations from forces, with constraints enforced by multipliers or eliminated.
 
     M udot + b + G^T lambda = tau,   G udot + bias = 0                                                (multipliers)
     C^T M C udot_free = C^T (tau - b - M k),   udot = C udot_free + k                                 (elimination)
@@ -8,7 +8,7 @@ Both solve positive definite systems by factors `L D L^T`; a pivot that vanishes
 constraints, is singular at this pose, and raises an error that names the bodies or constraints concerned.
 
 Derivatives are those of the equations at the solution, which is linear in them: `d udot = M^-1 (d tau - d(M udot + b))`,
-where `M udot` is worked out by inverse dynamics. So neither M nor its factor is ever differentiated.
+where `M udot` is computed by inverse dynamics. So neither M nor its factor is ever differentiated.
 """
 
 from __future__ import annotations
@@ -24,7 +24,7 @@ from jaxtyping import Array, Float
 
 from ..errors import ModelError
 from ..force.term import Instant
-from ..geometry.spatial import settled
+from ..geometry.spatial import materialized
 from ..model.model import Model
 from .constraints import bias_rows, elimination, explicit_accelerations, jacobian_rows
 from .guard import raise_where
@@ -76,7 +76,7 @@ def by_multipliers(equation: Equation, force: Vector) -> tuple[Vector, Float[Arr
     rows = len(model.constraints.row_names)
     order, sizes = _order(coupled_coordinates(model))
     force = (force - equation.needed(jnp.zeros_like(force)))[order]
-    factor, force = _factor(equation.mass(order), sizes, force, lambda M: _blame_mass(model, M, order))
+    factor, force = _factor(equation.mass(order), sizes, force, lambda M: _singular_mass_error(model, M, order))
 
     def product(x: Vector) -> Vector:
         return equation.mass_times(jnp.zeros_like(x).at[order].set(x))[order]
@@ -108,7 +108,7 @@ def by_elimination(equation: Equation, force: Vector) -> Vector:
     k = explicit_accelerations(model, now.q, now.u, none, now.time)
     reduced = _reduced(equation.mass(np.concatenate([free, coupled])), lax.stop_gradient(T))
     rest = on_free(force - equation.needed(k))
-    factor, rest = _factor(reduced, sizes, rest, lambda R: _blame_mass(model, R, free))
+    factor, rest = _factor(reduced, sizes, rest, lambda R: _singular_mass_error(model, R, free))
 
     def product(x: Float[Array, " free"]) -> Float[Array, " free"]:
         return on_free(equation.mass_times(all_of(x)))
@@ -145,7 +145,7 @@ def _reduced(M: Float[Array, "k k"], T: Float[Array, "coupled free"]) -> Float[A
     coupled, f = T.shape
     if coupled == 0:
         return M
-    Z = settled(M[:f, f:] + 0.5 * _product(T.T, M[f:, f:]))
+    Z = materialized(M[:f, f:] + 0.5 * _product(T.T, M[f:, f:]))
     return M[:f, :f] + _product(Z, T) + _product(T.T, Z.T)
 
 
@@ -170,7 +170,7 @@ def _constrained(
         return _solution(product, force, partial(solved, factor)), jnp.zeros(0)
     fixed_G = lax.stop_gradient(G)
     X = jax.vmap(partial(solved, factor), out_axes=1)(fixed_G)  # M^-1 G^T
-    yielding, gamma = _factor(fixed_G @ X, [], gamma, lambda A: _blame_constraints(model, A, rows))
+    yielding, gamma = _factor(fixed_G @ X, [], gamma, lambda A: _redundant_constraints_error(model, A, rows))
 
     def inverse(right: Array) -> Array:
         on_x, on_rows = right[: len(force)], right[len(force) :]
@@ -192,9 +192,9 @@ def _solution(product: Callable[[Array], Array], b: Array, inverse: Callable[[Ar
 
 
 def _factor(
-    A: Float[Array, "k k"], sizes: list[int], b: Float[Array, " k"], blame: Callable[[np.ndarray], ModelError]
+    A: Float[Array, "k k"], sizes: list[int], b: Float[Array, " k"], explain: Callable[[np.ndarray], ModelError]
 ) -> tuple[Factor, Float[Array, " k"]]:
-    """Factor of A, and b; raises what `blame` makes of A where A is not positive definite.
+    """Factor of A, and b; raises the error that `explain` makes of A where A is not positive definite.
 
     The check is tied to b because b is the smaller of the two.
     """
@@ -203,7 +203,7 @@ def _factor(
     sound = factor.pivots > PIVOT * diagonal  # False for NaN
     # A pose that is not finite is the caller's to see; only a finite A can be called singular.
     failed = ~jnp.all(sound) & jnp.all(jnp.isfinite(diagonal))
-    return factor, raise_where(failed, b, A, blame)
+    return factor, raise_where(failed, b, A, explain)
 
 
 def _weak_directions(A: np.ndarray) -> list[int]:
@@ -217,7 +217,7 @@ def _weak_directions(A: np.ndarray) -> list[int]:
     return np.flatnonzero(np.abs(null).max(axis=1) > 0.05).tolist()
 
 
-def _blame_mass(model: Model, A: np.ndarray, which: np.ndarray) -> ModelError:
+def _singular_mass_error(model: Model, A: np.ndarray, which: np.ndarray) -> ModelError:
     coordinates = sorted(int(which[i]) for i in _weak_directions(A))
     links = model.tree.speed_links[coordinates].max(axis=0) > 0 if coordinates else np.zeros(0, bool)
     bodies = [model.names.links[k] for k in np.flatnonzero(links)]
@@ -228,12 +228,12 @@ def _blame_mass(model: Model, A: np.ndarray, which: np.ndarray) -> ModelError:
     )
 
 
-def _blame_constraints(model: Model, A: np.ndarray, rows: np.ndarray) -> ModelError:
+def _redundant_constraints_error(model: Model, A: np.ndarray, rows: np.ndarray) -> ModelError:
     names = [model.constraints.row_names[rows[i]] for i in _weak_directions(A)]
     return ModelError(
         f"the constraints are redundant or contradict each other at this pose: {_some(names)}; "
-        "remove or unlock what the others already hold. A planar loop closed by a joint is held in space, too: close it by a "
-        "ConstantDistanceConstraint instead"
+        "remove or unlock what the others already enforce. A joint that closes a planar loop also constrains it out of plane: "
+        "close it by a ConstantDistanceConstraint instead"
     )
 
 

@@ -37,7 +37,7 @@ logging.getLogger("jax._src.callback").addFilter(
 )
 
 _failures: ContextVar[list[Bool[Array, ""]] | None] = ContextVar("failures", default=None)
-"""While a program is traced that looks at its failures itself: what has been checked so far."""
+"""While a program is traced that checks its failures itself: what has been checked so far."""
 
 
 @contextmanager
@@ -65,7 +65,7 @@ def quiet() -> Iterator[list[Bool[Array, ""]]]:
 
 
 def is_quiet() -> bool:
-    """Whether a program is being traced that looks at its failures itself."""
+    """Whether a program is being traced that checks its failures itself."""
     return _failures.get() is not None
 
 

@@ -11,7 +11,7 @@ import numpy as np
 from jaxtyping import Array, Float
 
 from ..geometry.frames import Pose
-from ..geometry.spatial import cross, dot, rotate, settled
+from ..geometry.spatial import cross, dot, materialized, rotate
 from ..model.model import Model
 
 _PAIRS = ((0, 0), (1, 1), (2, 2), (0, 1), (0, 2), (1, 2))  # order of the six second moments
@@ -32,7 +32,7 @@ def link_inertia(model: Model, at: Pose) -> Float[Array, "10 n"]:
     central = by_link @ jnp.moveaxis(jnp.stack([jnp.stack(row) for row in central]), 2, 0) @ by_link.mT
     cc = dot(c, c)
     second = [central[:, a, b] + m * ((cc if a == b else 0.0) - c[a] * c[b]) for a, b in _PAIRS]
-    return settled(jnp.stack([m, *(m * c), *second]))
+    return materialized(jnp.stack([m, *(m * c), *second]))
 
 
 def apply_inertia(inertia: Float[Array, "10 n"], V: Float[Array, "6 n"]) -> Float[Array, "6 n"]:
@@ -53,7 +53,7 @@ def joint_space_inertia(
     links, S = model.tree.speed_links, at.screws
     if which is not None:
         links, S = links[which], S[:, which]
-    F, S = settled((apply_inertia(inertia @ links.T, S), S))
+    F, S = materialized((apply_inertia(inertia @ links.T, S), S))
     common = links @ links.T
     inboard = common == links.sum(axis=1)  # [i, j]: everything that j moves, i moves too
     apart = common == 0

@@ -16,7 +16,7 @@ from jaxtyping import Array, Float
 
 from ..geometry.frames import Motion, Pose
 from ..geometry.piecewise import evaluate
-from ..geometry.spatial import cross, cross_matrix, motion_cross, rotate, settled
+from ..geometry.spatial import cross, cross_matrix, materialized, motion_cross, rotate
 from ..model.model import Model
 
 
@@ -45,13 +45,13 @@ def coordinate_rates(model: Model, q: Float[Array, " c"], u: Float[Array, " c"])
 
 
 def _amounts(model: Model, q: Float[Array, " c"]) -> tuple[Float[Array, "6 n"], Float[Array, "s"]]:
-    """What each slot of each joint turns or slides, and the slopes of the splines among them."""
+    """The rotation or translation along each transform axis of each joint, and the slopes of the splines among them."""
     joints, tree = model.joints, model.tree
     y = joints.slopes @ q + joints.offsets
     slope = jnp.zeros(0)
-    if len(tree.spline_slot):
+    if len(tree.spline_transform_axis):
         value, slope, _ = evaluate(joints.splines, q[tree.spline_coordinate])
-        y = y + value @ one_hot(tree.spline_slot, len(y))
+        y = y + value @ one_hot(tree.spline_transform_axis, len(y))
     y = y.reshape(6, -1)
     if len(tree.ellipsoids):
         y = y.at[3:, tree.ellipsoids[:, 0]].set(joints.radii * _ellipsoid_normal(model, q))
@@ -73,7 +73,8 @@ def _turns(model: Model, y: Float[Array, "6 n"]) -> tuple[Float[Array, "n 3 3"],
     """
     joints, tree = model.joints, model.tree
     links = len(tree.inboard)
-    chained = np.unique(tree.slots[(tree.slots >= links) & (tree.slots < 3 * links)] % links)  # turn about further axes
+    number = tree.transform_axes // links
+    chained = np.unique(tree.transform_axes[(number == 1) | (number == 2)] % links)  # turn about further axes
     into_child = jnp.moveaxis(joints.child_rotation, 2, 0).mT
     constant = joints.offsets.reshape(6, links)
     after = _turn(joints.axes[1], constant[1]) @ _turn(joints.axes[2], constant[2]) @ into_child
@@ -83,7 +84,7 @@ def _turns(model: Model, y: Float[Array, "6 n"]) -> tuple[Float[Array, "n 3 3"],
         return first, first
     second = _turn(joints.axes[1][:, chained], y[1, chained])
     third = _turn(joints.axes[2][:, chained], y[2, chained], after=into_child[chained])
-    first, second, third = settled((first, second, third))
+    first, second, third = materialized((first, second, third))
     source = np.arange(links)
     source[chained] = links + np.arange(len(chained))
     return jnp.concatenate([first, first[chained] @ second @ third])[source], first
@@ -121,9 +122,9 @@ def pose(model: Model, q: Float[Array, " c"]) -> Pose:
         R = jnp.where(turned[:, :, None], R.mT, R)
         p = jnp.where(turned, -jnp.einsum("nij,nj->ni", R, p), p)
     R, p = _compose(model, R, p)
-    R, p = settled((jnp.moveaxis(R, 0, 2), p.T))
-    S = settled(_axis_screws(model, R, p, first))
-    return Pose(R, p, S, settled(_combine(model, q, S, slope)))
+    R, p = materialized((jnp.moveaxis(R, 0, 2), p.T))
+    S = materialized(_axis_screws(model, R, p, first))
+    return Pose(R, p, S, materialized(_combine(model, q, S, slope)))
 
 
 def _compose(
@@ -151,29 +152,29 @@ def _axis_screws(
     """
     joints, tree = model.joints, model.tree
     links = len(tree.inboard)
-    slot, link = tree.slots // links, tree.slots % links
+    number, link = tree.transform_axes // links, tree.transform_axes % links
     parent, child = tree.joint_parent[link], np.where(tree.reversed[link], tree.inboard[link], link)
     ball = tree.ball[link]  # all three rotations are about axes of the parent frame
-    on_child, between = (slot == 2) & ~ball, (slot == 1) & ~ball
-    axes = joints.axes[slot, :, link].T
+    on_child, between = (number == 2) & ~ball, (number == 1) & ~ball
+    axes = joints.axes[number, :, link].T
     in_parent, in_child = (
         rotate(joints.parent_rotation[:, :, link], axes),
         rotate(joints.child_rotation[:, :, link], axes),
     )
     fixed = jnp.where(between, 0.0, jnp.where(on_child, in_child, in_parent))
-    turning = np.flatnonzero(slot < 3)
+    turning = np.flatnonzero(number < 3)
     # One product with the links' frames places all fixed directions and all centres of rotation.
     directions = placement(np.where(on_child, child, parent), fixed, links).at[3 * links :].set(0.0)
     centers = placement(child[turning], joints.child_translation[:, link[turning]], links)
     placed = _frames(R, p) @ jnp.concatenate([directions, centers], axis=1)
-    axis, center = placed[:, : len(slot)], placed[:, len(slot) :]
+    axis, center = placed[:, : len(number)], placed[:, len(number) :]
     if between.any():
         middle = np.flatnonzero(between)
         local = jnp.einsum("kij,jk->ik", first[link[middle]], axes[:, middle])
-        axis = axis + rotate(R[:, :, parent[middle]], local) @ one_hot(middle, len(slot))
-    axis = settled(jnp.where(tree.reversed[link], -axis, axis))
-    about = cross(center, axis[:, turning]) @ one_hot(turning, len(slot))
-    turns = slot < 3
+        axis = axis + rotate(R[:, :, parent[middle]], local) @ one_hot(middle, len(number))
+    axis = materialized(jnp.where(tree.reversed[link], -axis, axis))
+    about = cross(center, axis[:, turning]) @ one_hot(turning, len(number))
+    turns = number < 3
     return jnp.concatenate([jnp.where(turns, axis, 0.0), jnp.where(turns, about, axis)])
 
 
@@ -182,7 +183,7 @@ def _combine(
 ) -> Float[Array, "6 c"]:
     """`S D(q)`: screws of the coordinates from those of the axes."""
     tree = model.tree
-    combined = S @ model.joints.slopes[tree.slots]
+    combined = S @ model.joints.slopes[tree.transform_axes]
     if len(tree.spline_axis):
         picks = one_hot(tree.spline_coordinate, len(model.coordinate_names))
         combined = combined + (S[:, tree.spline_axis] * slope) @ picks
@@ -196,8 +197,8 @@ def _ellipsoid_axes(model: Model, e: int) -> tuple[np.ndarray, np.ndarray]:
     """Translation axes and rotation coordinates of an ellipsoid joint."""
     tree = model.tree
     link, ball = tree.ellipsoids[e]
-    slots = np.array([3, 4, 5]) * len(tree.inboard) + link
-    return np.searchsorted(tree.slots, slots), tree.balls[ball]
+    translations = np.array([3, 4, 5]) * len(tree.inboard) + link
+    return np.searchsorted(tree.transform_axes, translations), tree.balls[ball]
 
 
 def _ellipsoid_rates(model: Model, q: Float[Array, " c"], e: int) -> Float[Array, "3 3"]:
@@ -213,12 +214,12 @@ def one_hot(index: np.ndarray, size: int) -> np.ndarray:
 def motion(model: Model, q: Float[Array, " c"], u: Float[Array, " c"], at: Pose) -> Motion:
     """Velocities of all links and their accelerations when `udot = 0`."""
     joints, tree = model.joints, model.tree
-    rates = joints.slopes[tree.slots] @ u
-    curving = jnp.zeros(len(tree.slots))  # Ddot u
+    rates = joints.slopes[tree.transform_axes] @ u
+    curving = jnp.zeros(len(tree.transform_axes))  # Ddot u
     if len(tree.spline_axis):
         argument = tree.spline_coordinate
         _, slope, curvature = evaluate(joints.splines, q[argument])
-        to_axis = one_hot(tree.spline_axis, len(tree.slots))
+        to_axis = one_hot(tree.spline_axis, len(tree.transform_axes))
         rates = rates + (slope * u[argument]) @ to_axis
         curving = curving + (curvature * u[argument] ** 2) @ to_axis
     for e in range(len(tree.ellipsoids)):
@@ -228,15 +229,15 @@ def motion(model: Model, q: Float[Array, " c"], u: Float[Array, " c"], at: Pose)
         rates = rates.at[axes].add(touch)
         curving = curving.at[axes].add(touch_rate)
     S = at.axis_screws
-    moved = settled(S * rates)
+    moved = materialized(S * rates)
     velocity = moved @ tree.link_moved
     carrier = moved @ tree.carried
     if len(tree.simbody_axes):
         slope = evaluate(joints.splines, q[tree.spline_coordinate])[1]
-        D = joints.slopes[tree.slots].at[tree.spline_axis, tree.spline_coordinate].add(slope)
+        D = joints.slopes[tree.transform_axes].at[tree.spline_axis, tree.spline_coordinate].add(slope)
         carrier = carrier.at[:, tree.simbody_axes].add(S @ ((tree.simbody_carried * D) @ u).T)
     bias = (motion_cross(carrier, S) * rates + S * curving) @ tree.link_moved
-    return settled(Motion(velocity, bias))
+    return materialized(Motion(velocity, bias))
 
 
 def accelerations(model: Model, at: Pose, moving: Motion, udot: Float[Array, " c"]) -> Float[Array, "6 n"]:

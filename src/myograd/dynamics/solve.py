@@ -15,7 +15,7 @@ import numpy as np
 from jax import lax
 from jaxtyping import Array, Float
 
-from ..geometry.spatial import settled
+from ..geometry.spatial import materialized
 
 
 def stages(tied: np.ndarray) -> list[np.ndarray]:
@@ -52,9 +52,9 @@ def factorized(A: Float[Array, "n n"], sizes: list[int]) -> Factor:
     pivots, inverse_pivots, rows = [], [], []
     for k in sizes:
         pivot, upper = jnp.stack([A[i, i] for i in range(k)]), A[:k, k:]
-        inverse = settled(1 / pivot)
-        row = settled(upper * inverse[:, None])
-        A = settled(A[k:, k:] - sum(upper[i, :, None] * row[i] for i in range(k)))
+        inverse = materialized(1 / pivot)
+        row = materialized(upper * inverse[:, None])
+        A = materialized(A[k:, k:] - sum(upper[i, :, None] * row[i] for i in range(k)))
         pivots.append(pivot)
         inverse_pivots.append(inverse)
         rows.append(row)
@@ -88,12 +88,12 @@ def solved(factor: Factor, b: Float[Array, " n"]) -> Float[Array, " n"]:
     for inverse, row in zip(factor.inverse_pivots, factor.rows, strict=True):
         k = len(inverse)
         done.append(b[:k] * inverse)
-        b = settled(b[k:] - sum(row[i] * b[i] for i in range(k)))
-    x = settled(jnp.sum(factor.inverse_core * b, axis=1))
-    wrong = settled(
+        b = materialized(b[k:] - sum(row[i] * b[i] for i in range(k)))
+    x = materialized(jnp.sum(factor.inverse_core * b, axis=1))
+    wrong = materialized(
         jnp.sum(factor.core * x, axis=1) - b
     )  # near gimbal lock, an inverse loses what refinement gives back
-    x = settled(x - jnp.sum(factor.inverse_core * wrong, axis=1))
+    x = materialized(x - jnp.sum(factor.inverse_core * wrong, axis=1))
     for row, part in zip(reversed(factor.rows), reversed(done), strict=True):
-        x = settled(jnp.concatenate([part - jnp.sum(row * x, axis=1), x]))
+        x = materialized(jnp.concatenate([part - jnp.sum(row * x, axis=1), x]))
     return x

@@ -1,8 +1,8 @@
-"""What is compared of a noisy recording: accelerations and forces, both low-passed, at no more samples than that leaves apart.
+"""What is compared of a noisy recording: accelerations and forces, both low-passed, at samples that this leaves independent.
 
 Angles that are low-passed before they are differentiated lose what quick movements have above the cut-off, and forces from EMG
 do not: the fit would bend the parameters to make up for it. So angles keep three times the band (`recording.smooth_motion`),
-and the residual, in which the motion's needs and the muscles' forces have met, is low-passed as a whole. That is a weighting of
+and the residual, the difference of the motion's torques and the muscles', is low-passed as a whole. That is a weighting of
 its rows, and distorts nothing.
 """
 
@@ -20,7 +20,7 @@ EDGE = 1.5  # periods of the cut-off at either end, where the filter would need 
 
 @dataclass(frozen=True, eq=False)
 class LowPass:
-    """A Butterworth filter of order 4 (both ways together) on the rows of one recording, and every how manieth is kept."""
+    """A Butterworth filter of order 4 (both ways together) on the rows of one recording, of which one in `keep` is kept."""
 
     kernel: np.ndarray
     """[2 K + 1] its impulse response"""

@@ -86,7 +86,7 @@ def read_external_loads(path: str | os.PathLike[str]) -> ExternalLoads:
     datafile = node.find("datafile")
     name = datafile.text.strip() if datafile else ""
     if name in UNASSIGNED:
-        raise source.error(node, "has no <datafile> that the forces could come from")
+        raise source.error(node, "has no <datafile> for the forces")
     table_path = Path(path).parent / name
     if not table_path.is_file():
         line = datafile.line if datafile else node.line

@@ -19,8 +19,8 @@ def load_model(path: str | PathLike[str], opensim_coriolis: bool = False) -> Mod
     """Read an OpenSim document (version 3.0 to 4.6), or a model that ships with Myograd (by its name, such as "arm"), and make it
     ready to be computed with.
 
-    Warns once if the file holds anything but looks that is not used; `myograd check FILE` lists it. `opensim_coriolis`:
-    see `compile_model`.
+    Warns once if the file contains anything that affects a result and is not used; `myograd check FILE` lists it.
+    `opensim_coriolis`: see `compile_model`.
     """
     description = read_osim(find(path))
     _warn_of_unsupported(description)
@@ -45,7 +45,7 @@ def _warn_of_unsupported(description: ModelDescription) -> None:
 def save_model(model: Model, path: str | PathLike[str], like: Model | None = None) -> None:
     """Write a model, with its present values, as an OpenSim 4.6 document.
 
-    Names, looks and what else no number depends on are those of the document that the model was read from; or of the one that
-    `like` was read from, for numbers that a compiled function has handed out with another document of the same structure.
+    Names, appearance and all else that affects no result are those of the document that the model was read from; or of the one
+    that `like` was read from, if a compiled function has returned the model with another document of the same structure.
     """
     write_osim(description_of(model, like.document if like else None), path)

@@ -111,7 +111,7 @@ def row(shape: np.ndarray, batch: np.ndarray, n: int) -> int:
 
 
 class _SourcesCache(FunctionCache):
-    """Compiled code on disk, kept as long as none of its sources changes. Numba's own looks at one file only."""
+    """Compiled code on disk, kept as long as none of its sources changes. Numba's own cache checks one file only."""
 
     def __init__(self, function: Callable[..., Any], digest: str):
         super().__init__(function)

@@ -17,8 +17,8 @@ from jaxtyping import Array, Float
 Arrays = TypeVar("Arrays")
 
 
-def settled(x: Arrays) -> Arrays:
-    """x, worked out once: keeps XLA from repeating its computation inside every loop that uses it."""
+def materialized(x: Arrays) -> Arrays:
+    """x, computed once: keeps XLA from repeating its computation inside every loop that uses it."""
     return lax.optimization_barrier(x)
 
 

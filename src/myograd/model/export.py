@@ -66,8 +66,8 @@ def _own_document(model: Model) -> Document:
         )
     if float(model.fingerprint) != model.document.fingerprint:
         raise ModelError(
-            f"this model's numbers are not from the document that it carries, {model.name!r}: a compiled function has handed it "
-            "out that was first called with another model of the same structure. Say whose document it is, like=MODEL"
+            f"this model's numbers are not from the document that it carries, {model.name!r}: it was returned by a compiled "
+            "function that was first called with another model of equal structure. Pass the model that it comes from, like=MODEL"
         )
     return model.document
 

@@ -2,7 +2,7 @@
 
 Layout: components first, elements last (see `geometry.spatial`). Links and bodies: see `structure.Tree`. Every number is a
 leaf; what is static is compared by value (`structure`), so that models of one template share compiled programs, and can be
-stacked. What the file said travels beside (`Document`), and takes no part in comparisons.
+stacked. What the file says is carried along (`Document`), and takes no part in comparisons.
 """
 
 from __future__ import annotations
@@ -14,6 +14,7 @@ import equinox as eqx
 import jax.numpy as jnp
 from jaxtyping import Array, Float
 
+from .._deprecated import old_attribute
 from ..force.contact_geometry import ContactSurfaces
 from ..force.term import Term
 from ..geometry.piecewise import PiecewisePolynomials
@@ -35,7 +36,8 @@ class Bodies(eqx.Module):
 class Joints(eqx.Module):
     """Link k hangs on joint k; ground's entries (k = 0) are unused.
 
-    Slot amounts are `y = slopes q + offsets + splines(q)`, rotations [rad] about and translations [m] along `axes`.
+    The amounts of the transform axes are `y = slopes q + offsets + splines(q)`: rotations [rad] about and translations [m]
+    along `axes`.
     """
 
     parent_rotation: Float[Array, "3 3 n"]
@@ -43,9 +45,9 @@ class Joints(eqx.Module):
     child_rotation: Float[Array, "3 3 n"]
     child_translation: Float[Array, "3 n"]
     axes: Float[Array, "6 3 n"]
-    slopes: Float[Array, "slots c"]
-    """slot by slot, links within: 6 n rows"""
-    offsets: Float[Array, " slots"]
+    slopes: Float[Array, "t c"]
+    """transform axis by transform axis, links within: t = 6 n rows"""
+    offsets: Float[Array, " t"]
     splines: PiecewisePolynomials
     radii: Float[Array, "3 e"]
 
@@ -119,8 +121,8 @@ class MuscleValues(eqx.Module):
 
 @dataclass(frozen=True, eq=False)
 class Document:
-    """What the file said: names, looks and all else that no number depends on. It travels with the model, and saving goes through
-    it. All documents compare equal, so that models of other people share compiled programs."""
+    """What the file says: names, appearance and all else that no number depends on. The model carries it along, and saving
+    uses it. All documents compare equal, so that models of different people share compiled programs."""
 
     description: ModelDescription
     fingerprint: float
@@ -159,6 +161,9 @@ class Model(eqx.Module):
     marker_link: tuple[int, ...] = eqx.field(static=True)
     names: Names = eqx.field(static=True)
     document: Document = eqx.field(static=True)
+
+    source = old_attribute("Model.source", between=1)  # Equinox reads attributes by a function of its own
+    ties = old_attribute("Model.ties", between=1)
 
     @property
     def name(self) -> str:

@@ -80,7 +80,7 @@ def parameter_places(model: Model) -> dict[str, Place]:
     """Every number that has an owner, by name, in the order of the model."""
     found: dict[str, Place] = {}
     for leaf, name, index, field in _owned(model):
-        if name in found:  # two things of one name: the second goes by its place
+        if name in found:  # two things of one name: the second is addressed by its index
             continue
         found[name] = Place(leaf, index, UNITS.get(field, ""))
     return found
@@ -124,6 +124,13 @@ class Selection:
 
     def __len__(self) -> int:
         return len(self.names)
+
+    def __eq__(self, other: object) -> bool:
+        """Of the same numbers: compiled programs that have a selection built in can then be shared."""
+        return isinstance(other, Selection) and (self.names, self.places) == (other.names, other.places)
+
+    def __hash__(self) -> int:
+        return hash((self.names, self.places))
 
     def get(self, model: Model) -> Float[Array, " n"]:
         """Their values."""

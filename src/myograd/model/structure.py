@@ -11,7 +11,7 @@ import numpy as np
 
 @dataclass(eq=False, frozen=True, repr=False)
 class Hashed:
-    """Compares and hashes by content, worked out once: JAX asks for it at every call of a compiled function."""
+    """Compares and hashes by content, computed once: JAX asks for it at every call of a compiled function."""
 
     def __post_init__(self) -> None:
         digest = hashlib.sha256()
@@ -37,8 +37,9 @@ class Hashed:
 class Tree(Hashed):
     """The skeleton's topology. Links are bodies in order of level, ground first (index 0).
 
-    Each joint has six slots: three rotations in sequence, after three translations along axes fixed in its parent frame.
-    An *axis* is a slot that moves. `n` links, `a` axes, `c` coordinates (= speeds).
+    Each joint has six transform axes, as OpenSim's SpatialTransform: three for rotations in sequence (0 to 2), after three for
+    translations, fixed in its parent frame (3 to 5). An *axis* is one that moves. `n` links, `a` axes, `c` coordinates
+    (= speeds).
     """
 
     body_link: np.ndarray  # [bodies] link of each body, in file order
@@ -48,7 +49,7 @@ class Tree(Hashed):
     inboard: np.ndarray  # [n]
     joint_parent: np.ndarray  # [n] link that the joint's own parent frame is fixed to
     reversed: np.ndarray  # [n] bool
-    slots: np.ndarray  # [a] slot * n + link of each axis
+    transform_axes: np.ndarray  # [a] number (0 to 5) * n + link of each axis
     ball: np.ndarray  # [n] bool: joints whose rotational speeds are about axes of the parent frame
     link_moved: np.ndarray  # [a, n] 1 where the axis moves the link
     carried: np.ndarray  # [a, a] what axis i's motion does to the frame that carries axis j: 1, 0, or -1
@@ -56,8 +57,8 @@ class Tree(Hashed):
     simbody_axes: np.ndarray  # [x] the axes concerned
     speed_links: np.ndarray  # [c, n] 1 where the coordinate's joint moves the link
     spline_coordinate: np.ndarray  # [s] argument of each joint spline
-    spline_slot: np.ndarray  # [s] the slot it drives
-    spline_axis: np.ndarray  # [s] that slot's axis
+    spline_transform_axis: np.ndarray  # [s] the one it drives, as in `transform_axes`
+    spline_axis: np.ndarray  # [s] its place there
     balls: np.ndarray  # [b, 3] coordinates of each ball, free or ellipsoid joint's rotation
     ellipsoids: np.ndarray  # [e, 2] link and index in `balls`
 
@@ -105,7 +106,7 @@ class Paths(Hashed):
     switch: np.ndarray  # [w, k] 1: needs the conditional point on, -1: needs it off, 0: does not care
     crossing: np.ndarray  # [s, c] +1 / -1 where the speed moves only the far / near end
     reach: np.ndarray  # [m, c] 1 where the coordinate can change the path at all, surfaces included
-    no_path: tuple[int, ...]  # muscles whose path is of a class that is not read
+    no_path: tuple[int, ...]  # muscles whose path is of an unsupported class
 
 
 @dataclass(eq=False, frozen=True, repr=False)

@@ -5,8 +5,8 @@ Paper 000 (Eqs. 17-18) and OpenSim's Millard2012EquilibriumMuscle and Thelen2003
     da/dt = (u - a) / t(u, a),   t = t_act (0.5 + 1.5 a)  if u > a,   t_de / (0.5 + 1.5 a)  otherwise
 
 The difference of two solutions with the same excitation shrinks at least as fast as exp(-rate t), with
-`rate = min(1 / (2 t_act), 1 / (2 t_de))`: whatever activation a stretch of a recording is started with is soon forgotten. So
-the stretches of a long recording can be integrated side by side, and only their beginnings are done again.
+`rate = min(1 / (2 t_act), 1 / (2 t_de))`: whatever activation a section of a recording is started with is soon forgotten. So
+the sections of a long recording can be integrated in parallel, and only their beginnings are repeated.
 """
 
 from __future__ import annotations
@@ -27,8 +27,8 @@ from ..errors import ModelError
 from .state import clamped
 
 FORGOTTEN = 1e-10  # what is left of the difference between two starts before they count as one
-STRETCHES = 16  # at most: more do not fill the processor better
-FEW = 4  # muscles: up to here stretches side by side are faster than one after the other (docs/muscles.md)
+SECTIONS = 16  # at most: more do not fill the processor better
+FEW = 4  # muscles: up to here sections in parallel are faster than a sequence (docs/muscles.md)
 SUBSTEP = 0.1  # of the shortest time constant: da/dt changes with a by up to 8 / t_act (a = 0, u = 1)
 LONGEST_STEP = 1.0  # [s] between samples: more is a rate that was given for a step
 LONGEST = 100.0  # of the shortest time constant, between samples: more is a mistake in the units
@@ -76,8 +76,8 @@ def integrate_activation(
 ) -> Float[Array, "t *m"]:
     """Activation at the samples of an excitation recorded every `step` seconds, starting from `initial`.
 
-    Classical Runge-Kutta, `substeps` steps per sample, the excitation linear in between. `parallel`: stretches of the recording
-    are integrated at once from zero, and their beginnings again from where the stretch before has ended (paper 000, III-F.2);
+    Classical Runge-Kutta, `substeps` steps per sample, the excitation linear in between. `parallel`: sections of the recording
+    are integrated at once from zero, and their beginnings again from where the section before has ended (paper 000, III-F.2);
     the result is that of the sequential integration to 1e-9. By default, up to four muscles are.
 
     `settle` [s] is how long a beginning is. It and `substeps` follow from the time constants where these are plain numbers, and
@@ -107,17 +107,17 @@ def integrate_activation(
 def _integrated(
     excitation: Array, step: float, activation_time: Any, deactivation_time: Any, initial: Array, beginning: int | None
 ) -> Array:
-    """One Runge-Kutta step per sample; in stretches if their `beginning`, in steps, is given and worth it."""
+    """One Runge-Kutta step per sample; in sections if their `beginning`, in steps, is given and worth it."""
     steps = excitation.shape[0] - 1
     if beginning is None or steps < 4 * beginning:
         return _one_after_the_other(excitation, step, activation_time, deactivation_time, initial)
     advance = _steps(step, activation_time, deactivation_time)
-    count = max(2, min(STRETCHES, steps // (2 * beginning)))
+    count = max(2, min(SECTIONS, steps // (2 * beginning)))
     size = -(-steps // count)
-    # [size, stretches, *m]: what each stretch sees at its first step, its second, ...; the last one holds its end
+    # [size, sections, *m]: what each section sees at its first step, its second, ...; the last one is padded with its end
     shape = (count, size, *initial.shape)
-    held = jnp.concatenate([excitation, jnp.broadcast_to(excitation[-1], (count * size - steps, *initial.shape))])
-    before, after = (jnp.moveaxis(held[i : i + count * size].reshape(shape), 1, 0) for i in (0, 1))
+    padded = jnp.concatenate([excitation, jnp.broadcast_to(excitation[-1], (count * size - steps, *initial.shape))])
+    before, after = (jnp.moveaxis(padded[i : i + count * size].reshape(shape), 1, 0) for i in (0, 1))
     zero = jnp.zeros((count - 1, *initial.shape), excitation.dtype)
     ends, rest = lax.scan(advance, jnp.concatenate([initial[None], zero]), (before, after))
     start = jnp.concatenate([initial[None], ends[:-1]])
@@ -163,7 +163,7 @@ def _one_after_the_other(
 
 @_one_after_the_other.defjvp
 def _slope(step: float, primals: Any, tangents: Any) -> tuple[Array, Array]:
-    """The steps' slopes are worked out side by side, so that only a linear recurrence is left to go one after the other."""
+    """The steps' slopes are computed in parallel, so that only a linear recurrence is left to go one after the other."""
     excitation, activation_time, deactivation_time, initial = primals
     by_excitation, by_activation_time, by_deactivation_time, by_initial = tangents
     a = _one_after_the_other(excitation, step, activation_time, deactivation_time, initial)
@@ -184,7 +184,7 @@ def _slope(step: float, primals: Any, tangents: Any) -> tuple[Array, Array]:
 
 
 def _beginning(step: float, activation_time: Any, deactivation_time: Any, settle: float | None) -> int:
-    """Steps after which the start of a stretch is forgotten."""
+    """Steps after which the start of a section is forgotten."""
     if settle is None:
         if any(isinstance(t, Tracer) for t in (activation_time, deactivation_time)):
             raise ModelError(

@@ -21,7 +21,7 @@ def need_contraction(model: Model, function: str, accept: tuple[str, ...]) -> No
     for name, problem in zip(model.muscle_names, model.muscle_classes.problem, strict=True):
         if problem and name not in accept:
             raise UnsupportedError(
-                f"{function} of {model.name!r}: muscle {name!r}: {problem}. To do without, pass accept=({name!r},)"
+                f"{function} of {model.name!r}: muscle {name!r}: {problem}. To leave it out, pass accept=({name!r},)"
             )
 
 
@@ -44,7 +44,7 @@ def muscle_dynamics(
     """What every muscle does: `tendon_force`, `fiber_velocity`, and all their parts by name (see `MuscleState`).
 
     `fiber_length` [m] is not used where the tendon is rigid. Fibres shorter than the class allows are computed, and reported,
-    at its limit, with a FiberLengthWarning; activation is held between the class's minimum and 1.
+    at its limit, with a FiberLengthWarning; activation is clamped between the class's minimum and 1.
     """
     state = _muscle_dynamics(model, q, u, activation, fiber_length, accept)
     warn_of_fibers(model, "muscle_dynamics", fiber_length, state.fiber_length, state.tendon_length)

@@ -1,6 +1,6 @@
-"""What is wrong with the input of muscle functions, said in Python where it is plain numbers.
+"""Errors and warnings about the input of muscle functions, raised in Python where the input is plain numbers.
 
-Parameters that no muscle has are errors. Activations, excitations and fibre lengths that are brought back to a limit are
+Parameters that no muscle has are errors. Activations, excitations and fibre lengths that are clamped to a limit are
 warnings: the limits themselves are part of the computation, and hold silently in compiled code.
 """
 
@@ -26,7 +26,7 @@ from ..model.structure import Muscles
 from .classes import millard
 from .groups import grouped, part_of
 
-ROUNDING = 1e-9  # relative: a limit worked out twice may differ by this
+ROUNDING = 1e-9  # relative: a limit computed twice may differ by this
 BELOW_ZERO = -np.finfo(float).tiny
 F = TypeVar("F", bound=Callable[..., Any])
 
@@ -70,7 +70,7 @@ def _limits(classes: Muscles) -> dict[str, tuple[np.ndarray, np.ndarray]]:
 
 
 def in_range(function: F) -> F:
-    """Decorate a function of muscles: what is wrong with its parameters, activation and excitation is said."""
+    """Decorate a function of muscles: wrong parameters, activations and excitations are reported."""
     signature = inspect.signature(function)
 
     @functools.wraps(function)
@@ -137,7 +137,7 @@ def _warn_of_activation(model: Model, function: str, what: str, values: np.ndarr
     if len(outside):
         first = outside[0]
         warnings.warn(
-            f"{function}: {what} of {model.muscle_names[first]!r} is {values[first]:g}; it counts as "
+            f"{function}: {what} of {model.muscle_names[first]!r} is {values[first]:g}; it is taken as "
             f"{np.clip(values[first], 0, 1):g} ({len(outside)} muscle(s) outside 0 to 1)",
             ActivationWarning,
             stacklevel=3,
@@ -156,8 +156,8 @@ def warn_of_fibers(model: Model, function: str, given: Any, used: Any, tendon_le
     if len(short):
         first = short[0]
         warnings.warn(
-            f"{function}: fiber_length of {model.muscle_names[first]!r} is {given[first]:g} m; it counts as {used[first]:.4g} m, "
-            f"the shortest that the muscle allows ({len(short)} muscle(s) below theirs)",
+            f"{function}: fiber_length of {model.muscle_names[first]!r} is {given[first]:g} m; it is taken as "
+            f"{used[first]:.4g} m, the shortest that the muscle allows ({len(short)} muscle(s) below theirs)",
             FiberLengthWarning,
             stacklevel=4,
         )

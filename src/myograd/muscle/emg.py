@@ -49,8 +49,8 @@ def emg_envelope(
         raise ModelError(f"emg_envelope: the band is from {low:g} to {high:g} Hz; it must go up from above 0")
     if not high < rate / 2:
         raise ModelError(
-            f"emg_envelope: a recording at {rate:g} Hz holds nothing above {rate / 2:g} Hz, but the band goes up to {high:g} Hz; "
-            f"check the rate, or give a band below {rate / 2:g} Hz"
+            f"emg_envelope: a recording at {rate:g} Hz contains nothing above {rate / 2:g} Hz, but the band goes up to {high:g} "
+            f"Hz; check the rate, or give a band below {rate / 2:g} Hz"
         )
     if not 0 < low_pass < low:
         raise ModelError(f"emg_envelope: low_pass is {low_pass:g} Hz; it must be above 0 and below the band")
@@ -105,7 +105,7 @@ def _recording(emg: Any, rate: float, low_pass: float, order: int) -> np.ndarray
         )
     flat = np.ptp(values, axis=0) == 0
     if np.any(flat):
-        raise ModelError(f"emg_envelope: channel(s) {np.flatnonzero(flat).tolist()} hold one value only")
+        raise ModelError(f"emg_envelope: channel(s) {np.flatnonzero(flat).tolist()} are constant")
     return values
 
 
@@ -157,7 +157,7 @@ def emg_to_excitation(
 
     Between samples the envelope, from 0 to 1, is linear, so that the delay [s] may be any and has a derivative. Before the
     recording the envelope was what it is at its start, and the filter at rest. Where a positive c1 or c2 lets the filter
-    overshoot, the excitation is held between 0 and 1. Delay and poles are the same for all muscles; `jax.vmap` gives each
+    overshoot, the excitation is clamped between 0 and 1. Delay and poles are the same for all muscles; `jax.vmap` gives each
     its own.
     """
     for name, value in (("delay", delay), ("c1", c1), ("c2", c2)):

@@ -21,7 +21,7 @@ CLASSES: dict[str, ModuleType] = {
     SCHUTTE: schutte,
     RIGID: rigid_tendon,
 }
-"""Each has `shape` (what of its muscles is worked out before their state is known), `dynamics`, `equilibrium`,
+"""Each has `shape` (what of its muscles is computed before their state is known), `dynamics`, `equilibrium`,
 `force_balance` and `activation_derivative`, with the same arguments in all of them."""
 FIRST_ORDER = (MILLARD, THELEN)
 """Classes whose activation follows Eqs. 17-18 of paper 000 (`activation_rate`)."""

@@ -49,7 +49,7 @@ def first_order_activation(
 ) -> Float[Array, "t *m"]:
     """Activation at the samples of an excitation given every `step` seconds (A2-A3).
 
-    The excitation, from 0 to 1, is held from one sample to the next; over such a step the equation has an exact solution.
+    The excitation, from 0 to 1, is constant from one sample to the next; over such a step the equation has an exact solution.
     """
     check_step("first_order_activation", step)
     excitation = in_unit_range("first_order_activation", "excitation", excitation)

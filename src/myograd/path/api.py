@@ -24,7 +24,7 @@ def need_paths(model: Model, function: str, accept: tuple[str, ...]) -> None:
     open_ = [name for name in missing if name not in accept]
     if open_:
         raise UnsupportedError(
-            f"{function} of {model.name!r}: the path of {', '.join(open_[:5])} is of a class that is not read. To get "
+            f"{function} of {model.name!r}: the path of {', '.join(open_[:5])} is of an unsupported class. To get "
             f"the other muscles, with NaN for these, pass accept=({open_[0]!r}, ...)"
         )
 
@@ -82,7 +82,7 @@ def muscle_gradients(model: Model, q: Vector, accept: tuple[str, ...] = ()) -> F
 def moment_arms(model: Model, q: Vector, method: str = "force", accept: tuple[str, ...] = ()) -> Float[Array, "m c"]:
     """Moment arm of every muscle about every coordinate: r = -dL/dtheta with the constraints kept (Sherman, Seth, Delp).
 
-    Coordinates coupled to theta move along (`coupling_matrix`), other independent ones are held. Positive when tension
+    Coordinates coupled to theta move along (`coupling_matrix`), other independent ones are held fixed. Positive when tension
     produces a positive generalised force. NaN for dependent, locked and prescribed coordinates, about which there is no
     moment arm. [m] for angles, dimensionless for translations.
 

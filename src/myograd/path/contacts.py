@@ -112,8 +112,8 @@ def _contacts_jvp(
         by_Q = jax.vmap(lambda e: per(zero, e))(axes)
         change = _spread(wraps, at.order, by_P, by_Q, change)
     change = jnp.where(at.order.engaged, change, 0.0)
-    held = jax.tree.map(lambda x: np.zeros(x.shape, jax.dtypes.float0), at.order)
-    return at, Contacts(change[:3], change[3:6], change[6], jnp.zeros_like(at.root), held)
+    unchanged = jax.tree.map(lambda x: np.zeros(x.shape, jax.dtypes.float0), at.order)
+    return at, Contacts(change[:3], change[3:6], change[6], jnp.zeros_like(at.root), unchanged)
 
 
 def _spread(

@@ -130,9 +130,9 @@ def search(wraps: PathWraps, it: PosedPathGeometry) -> tuple[Float[Array, "8+r k
     values = {"points": it.points, "rotations": it.rotation, "translations": it.translation, "sizes": it.sizes}
     for name, value in values.items():
         if value.dtype != np.float64:
-            raise ModelError(f"paths over surfaces are found in float64; {name} are {value.dtype}")
+            raise ModelError(f"paths over surfaces are computed in float64; {name} have dtype {value.dtype}")
     if jax.default_backend() != "cpu":
-        raise ModelError("paths over surfaces are found on the CPU: set JAX_PLATFORMS=cpu before Python starts")
+        raise ModelError("paths over surfaces are computed on the CPU: set JAX_PLATFORMS=cpu before Python starts")
     k, r = len(wraps.surface), max(surface.ROOTS[surface.KINDS[kind]] for kind in wraps.kind)
     shapes = jax.ShapeDtypeStruct((8 + r, k), jnp.float64), jax.ShapeDtypeStruct((6, k), jnp.int64)
     call = jax.ffi.ffi_call(registered("myograd_search", _handler, _DIGEST), shapes, vmap_method="expand_dims")

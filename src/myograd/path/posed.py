@@ -13,7 +13,7 @@ from jaxtyping import Array, Bool, Float
 
 from ..dynamics.kinematics import link_frames, placement
 from ..geometry.frames import Pose
-from ..geometry.spatial import matmul, rotate, settled, transposed
+from ..geometry.spatial import materialized, matmul, rotate, transposed
 from ..geometry.wrap.common import Arc
 from ..geometry.wrap.surfaces import SURFACES
 from ..model.model import Model
@@ -43,7 +43,7 @@ def posed_path_geometry(model: Model, at: Pose, q: Float[Array, " c"]) -> PosedP
     R = at.rotation[:, :, link]
     rotation = matmul(R, surfaces.rotation[:, :, wraps.surface])
     translation = rotate(R, surfaces.translation[:, wraps.surface]) + at.origin[:, link]
-    points, rotation, translation = settled((points, rotation, translation))
+    points, rotation, translation = materialized((points, rotation, translation))
     return PosedPathGeometry(
         points, rotation, translation, surfaces.sizes[:, wraps.surface], switched_on(model, q, wraps.pair_switch)
     )

@@ -4,7 +4,7 @@ Every path wrap (a surface on a muscle's path) is touched on one segment of its 
 OpenSim 4.6 does it (GeometryPath::applyWrapObjects, read as facts): surface after surface in the file's order, on the path as
 the others have left it; where the straight line runs into the surface it must wrap, else it wraps where that lengthens the path
 least; and so again, until little changes. Then the path is brought to rest: each arc is found anew
-between its neighbours, until nothing moves. All this looks at the pose alone.
+between its neighbours, until nothing moves. All this depends on the pose alone.
 """
 
 from __future__ import annotations
@@ -25,7 +25,7 @@ MOST = 200  # iterations
 _MUST = -1e6  # score of segments that must wrap: before any that may
 
 
-# A pose is held in tables, two of which have a row for each path wrap. Columns of `table`, points in ground:
+# A pose is stored in tables, two of which have a row for each path wrap. Columns of `table`, points in ground:
 ROTATION, TRANSLATION, SIZES = 0, 9, 12  # of the surface
 P, Q = 15, 18  # where the path lands and leaves
 CAME, GOES = 21, 24  # what its lines came from and led to when the arc was found
@@ -34,7 +34,7 @@ REACH = 33  # how far from its middle the surface can be touched
 ARC = 34  # length
 ROOT = 35  # and further columns
 # Columns of `marks`:
-ENGAGED, PAIR, PLACE, BEFORE, AFTER, FOUND = range(6)  # of `muscle.chains.Order`
+ENGAGED, PAIR, PLACE, BEFORE, AFTER, FOUND = range(6)  # of `contacts.Order`
 RANK = 6  # place among the path wraps engaged between the same points, from 1
 KIND, AXIS, SIGN = 7, 8, 9  # class of surface; quadrant
 FIRST, LAST = 10, 11  # where the path wrap's pairs are in `allowed`

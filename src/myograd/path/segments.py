@@ -106,7 +106,7 @@ def straight_lengths(model: Model, at: Pose, q: Float[Array, " c"]) -> Float[Arr
 
 def straight_gradient(model: Model, at: Pose, q: Float[Array, " c"]) -> tuple[Float[Array, "m c"], Float[Array, "3 v"]]:
     """Rate of each straight path's length per unit speed, by the generalised forces of unit tension (`-J^T T`, Eq. 17 of
-    Sherman, Seth, Delp), with moving points held in their frames; and the rate per displacement of each moving point.
+    Sherman, Seth, Delp), with moving points fixed in their frames; and the rate per displacement of each moving point.
     """
     paths = model.paths
     between = segments_at(model, at, q)

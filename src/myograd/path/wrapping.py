@@ -53,13 +53,13 @@ def _wrapping_lengths_jvp(
 ) -> tuple:
     (it,), (dit,) = primals, tangents
     at = contacts(wraps, it)
-    held = jax.tree.map(
+    fixed = jax.tree.map(
         lambda x, d: _zero(x) if isinstance(d, SymbolicZero) else d,
         it,
         dit,
         is_leaf=lambda d: isinstance(d, SymbolicZero),
     )
-    added, change = jax.jvp(lambda it: added_length(wraps, it, at), (it,), (held,))
+    added, change = jax.jvp(lambda it: added_length(wraps, it, at), (it,), (fixed,))
     if not isinstance(dit.sizes, SymbolicZero):
         change = change + jax.jvp(partial(_over, wraps, it, at), (it.sizes,), (dit.sizes,))[1]
     return (added, at.order), (change, jax.tree.map(_zero, at.order))
@@ -112,9 +112,9 @@ def wrapping_gradient(
         ),
     )
     moved = jnp.asarray(tree.speed_links.T)
-    per_slot = sum((w.T @ at_pose.screws) * moved[link] for w, link in wrenches)
+    per_wrap = sum((w.T @ at_pose.screws) * moved[link] for w, link in wrenches)
     owner = np.eye(len(model.names.paths))[wraps.path]
-    gradient = jnp.asarray(owner.T) @ per_slot
+    gradient = jnp.asarray(owner.T) @ per_wrap
     index = jnp.asarray(points)[order.pair]
     on_moving = [(index[:, k, None] == paths.moving[None, :]).astype(float) for k in (0, 1)]
     return gradient, at_a @ on_moving[0] + at_b @ on_moving[1]

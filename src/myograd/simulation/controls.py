@@ -71,7 +71,7 @@ def signal_of(model: Model, table: Table) -> ControlSignal:
     for name, plain in zip(table.names, short, strict=True):
         if plain not in model.control_names:
             raise ModelError(
-                f"controls: column {name!r} is no muscle or actuator of {model.name!r}"
+                f"controls: column {name!r} is not a muscle or actuator of {model.name!r}"
                 f"{nearest(plain, list(model.control_names))}"
             )
         if short.count(plain) > 1:

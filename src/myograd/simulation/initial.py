@@ -57,7 +57,7 @@ def state_from_table(model: Model, table: Table, time: float | None = None, acce
         owner = owner.rsplit("/", 1)[-1]
         known = model.coordinate_names if kind in ("value", "speed") else model.muscle_names
         if kind not in values or owner not in known:
-            raise ModelError(f"column {name!r} is no state of {model.name!r}{nearest(owner, known)}")
+            raise ModelError(f"column {name!r} is not a state of {model.name!r}{nearest(owner, known)}")
         i = known.index(owner)
         rotational = kind in ("value", "speed") and model.names.rotational[i]
         turned = degrees and rotational

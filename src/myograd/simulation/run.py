@@ -153,7 +153,7 @@ def _check_start(model: Model, initial: State) -> None:
         (constraint_errors(model, at, initial.q, initial.time), "is not assembled", "assemble(model, q)"),
         (
             speed_errors(model, at, initial.q, initial.u, initial.time),
-            "moves against its constraints",
+            "violates its constraints with its speeds",
             "project_speeds",
         ),
     ):
@@ -278,10 +278,12 @@ def _finite_rows(y: ReducedState) -> np.ndarray:
 
 
 def _reason(system: Simulated, times: np.ndarray, rolled: Rolled, kept: int, method: Method) -> str:
-    """Why a part could not be finished: who is to blame, and when."""
+    """Why a part could not be finished: the cause, and when."""
     time, y = float(rolled.end.time), rolled.end.y
     if rolled.result == diffrax.RESULTS.max_steps_reached:
-        return f"at {time:.6g} s {MOST_STEPS} steps were taken; ask for less accuracy or for longer steps"
+        return (
+            f"at {time:.6g} s {MOST_STEPS} steps were taken, which is the limit; use a larger accuracy or longer steps"
+        )
     if method.step is not None:  # all that is left of the end are NaN: look at each step after the last good output
         start = max(kept - 1, 0)
         y = jax.tree.map(lambda x: x[start], rolled.y)
@@ -299,10 +301,10 @@ def _reason(system: Simulated, times: np.ndarray, rolled: Rolled, kept: int, met
     if len(bad):
         return f"at {time:.6g} s the rate of change of {names[bad[0]]} is not finite"
     fastest = int(np.argmax(np.abs(change) / (1 + np.abs(value))))
-    blame = f"{names[fastest]} changes fastest, by {change[fastest]:.3g} per second at a value of {value[fastest]:.3g}"
+    cause = f"{names[fastest]} changes fastest, by {change[fastest]:.3g} per second at a value of {value[fastest]:.3g}"
     if method.step is not None:
-        return f"at {time:.6g} s a step of {method.step:g} s gave no finite state; {blame}. Shorter steps may help"
-    return f"at {time:.6g} s no step, however short, was accurate to {method.accuracy:g}; {blame}"
+        return f"at {time:.6g} s a step of {method.step:g} s gave no finite state; {cause}. Shorter steps may help"
+    return f"at {time:.6g} s no step, however short, was accurate to {method.accuracy:g}; {cause}"
 
 
 def _element_names(system: Simulated) -> list[str]:

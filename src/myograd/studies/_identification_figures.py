@@ -9,6 +9,7 @@ import numpy as np
 import plotly.graph_objects as go
 from plotly.subplots import make_subplots
 
+from myograd.estimate.identification.choices import FiberSource
 from myograd.files.atomic import write_text
 
 if TYPE_CHECKING:
@@ -59,7 +60,7 @@ def _errors(runs: list[Run], source: str) -> go.Figure:
         1, 3, subplot_titles=("error over iterations, %", "Cr2 at the end, %", "Cr2_m at the end, %")
     )
     for method, color in COLORS.items():
-        group = [run for run in runs if run.method == method and run.fibers == "recorded"]
+        group = [run for run in runs if run.method == method and run.fibers is FiberSource.RECORDED]
         if not group:
             continue
         _band(figure, [np.array([np.mean(row) for row in run.errors]) for run in group], color, method, row=1, col=1)
@@ -72,7 +73,7 @@ def _errors(runs: list[Run], source: str) -> go.Figure:
 
 def _parameters(runs: list[Run], names: dict[str, list[str]], source: str) -> go.Figure | None:
     """Figure 5: every parameter's error over iterations."""
-    lists = {method: names.get(f"{source} {method} recorded") for method in COLORS}
+    lists = {method: names.get(f"{source} {method} {FiberSource.RECORDED}") for method in COLORS}
     shown = lists["M1"]
     if not shown:
         return None
@@ -80,7 +81,7 @@ def _parameters(runs: list[Run], names: dict[str, list[str]], source: str) -> go
     rows = -(-len(shown) // columns)
     figure = make_subplots(rows, columns, subplot_titles=shown, vertical_spacing=0.3 / rows, horizontal_spacing=0.03)
     for method, color in COLORS.items():
-        group = [run for run in runs if run.method == method and run.fibers == "recorded"]
+        group = [run for run in runs if run.method == method and run.fibers is FiberSource.RECORDED]
         if not group or not lists[method]:
             continue
         for k, name in enumerate(shown):

@@ -10,41 +10,36 @@ together, and is scored by Eqs. 22-23. Writes summary.json (the paper's numbers 
 from __future__ import annotations
 
 import json
-import os
 import resource
 import time
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
+from itertools import product
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 from scipy import signal
 
-import myograd
-from myograd import models
-from myograd.estimate.identification import inertia
 from myograd.estimate.identification.adam import fit_adam
-from myograd.estimate.identification.fit import Fit, Prior, default_spread, fit
+from myograd.estimate.identification.choices import FiberSource
+from myograd.estimate.identification.fit import Fit, fit
+from myograd.estimate.identification.fitted import tendon_stage
 from myograd.estimate.identification.noise import EmgNoise, refine
-from myograd.estimate.identification.parameters import COMMON, MUSCLE, Parameters
-from myograd.estimate.identification.problem import Problem, identification, tendon_stage
-from myograd.estimate.identification.recording import Recording, smooth_motion
+from myograd.estimate.identification.problem import Problem
 from myograd.estimate.identification.scores import Scores, scores
 from myograd.estimate.identification.search import search, spread_starts
-from myograd.estimate.identification.shipped import FOLDER, shipped_deep, shipped_recording, shipped_truth
-from myograd.estimate.identification.uncertainty import relative_errors, uncertainty
+from myograd.estimate.identification.setup import identification
+from myograd.estimate.identification.uncertainty import LEARNED, WELL, relative_errors, uncertainty
 from myograd.estimate.identification.validate import validate
-from myograd.estimate.inverse.mechanics import Mechanics, mechanics
+from myograd.estimate.parameters import Prior, default_prior
+from myograd.estimate.recording import Recording, smooth_motion
 from myograd.files.atomic import write_text
-from myograd.model.model import Model
-from myograd.studies.people import BODIES, somebody
+from myograd.studies._identification_cases import OPENSIM, Case, opensim_case, own_case
+from myograd.studies.people import BODIES
 
 NOISE = EmgNoise(0.05, 10.0)
 TOLD = {"right": NOISE, "half": EmgNoise(0.025, 10.0), "double": EmgNoise(0.1, 10.0), "slower": EmgNoise(0.05, 6.0)}
-OPENSIM = Path(
-    os.environ.get("MYOGRAD_IDENTIFICATION", Path(__file__).resolve().parents[4] / "shared" / "identification")
-)
 PAPER = {
     "epochs": 12000,
     "seconds_per_epoch": 0.77,
@@ -55,46 +50,19 @@ PAPER = {
 PARTS = ("own", "opensim", "wide", "noise", "adam")
 
 
-@dataclass(eq=False)
-class Case:
-    """One source of recordings: a model, its movements, and the truth."""
-
-    name: str
-    model: Model
-    deep: tuple[str, ...]
-    recordings: dict[str, Recording]
-    known: dict[str, Mechanics]
-    truth: Callable[[Parameters], np.ndarray]
-    start: dict[str, float]
-
-    def problem(
-        self, method: str, fibers: str, movements: Sequence[str] = ("move1", "move2"), every: int = 1
-    ) -> Problem:
-        return identification(
-            self.model,
-            [self.recordings[name] for name in movements],
-            self.deep if method == "M1" else (),
-            BODIES,
-            fibers=fibers,
-            start=self.start,
-            every=every,
-            known=[self.known[name] for name in movements],
-        )
-
-
 @dataclass
 class Run:
     """One fit of the study."""
 
     data: str
     method: str
-    fibers: str
+    fibers: FiberSource
     start: int
     spread: float
+    seconds: float
     loss: float
     converged: bool
     iterations: int
-    seconds: float
     scores: Scores
     unseen: float
     """normalised acceleration error on the unseen movement [%]"""
@@ -104,146 +72,52 @@ class Run:
     errors: list[list[float]] = field(default_factory=list)
 
 
-def own_case() -> Case:
-    model = myograd.load_model(models.model_path("arm"))
-    names = ("move1", "move2", "move3")
-    recordings = {name: shipped_recording(name, model) for name in names}
-    person = json.loads((FOLDER / "arm_person.json").read_text())
-    return Case(
-        "own",
-        model,
-        shipped_deep(),
-        recordings,
-        {name: mechanics(model, recordings[name], BODIES) for name in names},
-        shipped_truth,
-        person["common"],
-    )
-
-
-def opensim_case() -> Case | None:
-    """Recordings made with OpenSim on another arm; with OpenSim's own geometry. None where they are not at hand."""
-    folder = OPENSIM / "subjectA"
-    if not (folder / "truth.json").exists():
-        return None
-    model = myograd.load_model(folder / "arm16.osim")
-    told = json.loads((folder / "truth.json").read_text())
-    recordings = {
-        name: opensim_recording(model, folder / f"{file}.npz", name)
-        for name, file in (("move1", "move1"), ("move2", "move2"), ("move3", "move3_test"))
-    }
-    start = {"activation_time": 0.010, "deactivation_time": 0.040, "delay": 22.6 * 0.002, "c1": -0.80, "c2": -0.60}
-    return Case(
-        "opensim",
-        somebody(model, BODIES, 21),  # what is known before must not be the truth, which the file states
-        tuple(told["deep"]),
-        recordings,
-        {name: mechanics(model, it, BODIES) for name, it in recordings.items()},  # does not depend on what is asked for
-        lambda p: _of_model(model, p, start),
-        start,
-    )
-
-
-def _of_model(model: Model, p: Parameters, common: dict[str, float]) -> np.ndarray:
-    """A model's own numbers, in the order of `p.names`."""
-    own = inertia.stated_bodies(model, p.bodies).ravel() if p.bodies else np.zeros(0)
-    muscles = [
-        float(getattr(model.muscles, MUSCLE[f])[model.muscle_names.index(p.muscles[m])])
-        for f, m in np.argwhere(p.free_muscle)
-    ]
-    return np.array([*own, *muscles, *(common[name] for name, free in zip(COMMON, p.free_common, strict=True) if free)])
-
-
-def opensim_recording(model: Model, path: Path, name: str) -> Recording:
-    """From a file of the independent set (its README says what it holds)."""
-    with np.load(path, allow_pickle=False) as file:
-        it = dict(file)
-    columns = [model.coordinate_names.index(str(c)) for c in it["coord16"]]
-    order = [[str(m) for m in it["muscles"]].index(m) for m in model.muscle_names]
-    count, c = len(it["time"]), len(model.coordinate_names)
-    motion = np.zeros((3, count, c))
-    motion[0] = np.asarray(model.default_pose())
-    for k, key in enumerate(("q", "qd", "qdd")):
-        motion[k][:, columns] = it[key]
-    pull = np.zeros((count, len(order), c))
-    pull[:, :, columns] = it["path_genforce_unit"][:, order]
-    return Recording(
-        name,
-        it["time"],
-        motion[0],
-        motion[1],
-        motion[2],
-        it["emg"][:, order],
-        model.muscle_names,
-        it["fiber_length"][:, order],
-        it["fiber_velocity"][:, order],
-        it["muscle_length"][:, order],
-        pull,
-    )
-
-
 # Runs --------------------------------------------------------------------------------------------------------
 
 
 def runs_of(
-    case: Case, method: str, fibers: str, spread: float, starts: int, say: Callable[[str], None], seed: int = 24
+    case: Case, method: str, fibers: FiberSource, spread: float, starts: int, say: Callable[[str], None], seed: int = 24
 ) -> list[Run]:
     problem = case.problem(method, fibers)
     p = problem.parameters
     true = case.truth(p)
-    well = relative_errors(problem, p.vector(true)) <= 0.05
+    well = relative_errors(problem, p.vector(true)) <= WELL
     done = []
     for k, begin in enumerate(spread_starts(p, spread, starts, seed, true)):
         begun = time.perf_counter()
-        prior = Prior(begin, default_spread(p, max(0.2, spread)))
-        found = search(problem, begin, prior=prior)
+        found = search(problem, begin, prior=default_prior(p, begin, max(0.2, spread)))
         seconds = time.perf_counter() - begun
-        done.append(_scored(case, problem, found, true, well, k, spread, seconds, fibers, method))
-        one = done[-1]
+        one = Run(case.name, method, fibers, k, spread, seconds, *_scored(case, found, true, well))
+        done.append(one)
         say(
             f"{case.name} {method} {fibers} start {k}: {one.seconds:.0f} s, loss {one.loss:.2g} rad/s², well determined "
             f"{one.scores.well:.2g} % (of {one.scores.well_count}), Cr2_m {one.scores.cr2_muscle:.3g} %, "
-            f"base {one.scores.base:.3g} %, unseen {one.unseen:.2g} %, {found.why}"
+            f"base {one.scores.base:.3g} %, unseen {one.unseen:.2g} %, {found.outcome}"
         )
     return done
 
 
-def _scored(
-    case: Case,
-    problem: Problem,
-    found: Fit,
-    true: np.ndarray,
-    well: np.ndarray,
-    k: int,
-    spread: float,
-    seconds: float,
-    fibers: str,
-    method: str,
-) -> Run:
-    p = problem.parameters
-    physical = found.physical
-    score = scores(p, problem.base, physical, true, well)
-    unseen = validate(found, case.recordings["move3"], case.known["move3"])
-    tendon = float("nan")
-    if fibers == "recorded":  # the paper's second stage: tendon slack lengths by Eq. 16, the rest as found
-        second = tendon_stage(problem, physical)
-        right = case.truth(second.parameters)
-        tendon = float(100 * np.mean(np.abs(fit(second).physical / right - 1)))
-    return Run(
-        case.name,
-        method,
-        fibers,
-        k,
-        spread,
+def _scored(case: Case, found: Fit, true: np.ndarray, well: np.ndarray) -> tuple[Any, ...]:
+    """Of a run: all from `loss` on."""
+    problem, physical = found.problem, found.physical
+    return (
         found.loss,
         found.converged,
         found.iterations,
-        seconds,
-        score,
-        100 * unseen.normalised,
-        tendon,
+        scores(problem.parameters, problem.base, physical, true, well),
+        100 * validate(found, case.recordings["move3"], case.known["move3"]).normalised,
+        _tendon_error(case, problem, physical),
         [loss for loss, _ in found.history],
         [(100 * np.abs(x / np.where(true == 0, np.inf, true) - 1)).tolist() for _, x in found.history],
     )
+
+
+def _tendon_error(case: Case, problem: Problem, physical: np.ndarray) -> float:
+    """[%] after the paper's second stage, where fibres are recorded: tendon slack lengths by Eq. 16, the rest as found."""
+    if problem.schemes[0].fibers is not FiberSource.RECORDED:
+        return float("nan")
+    second = tendon_stage(problem, physical)
+    return float(100 * np.mean(np.abs(fit(second).physical / case.truth(second.parameters) - 1)))
 
 
 # Noise -------------------------------------------------------------------------------------------------------
@@ -270,11 +144,11 @@ def coverage(case: Case, trials: int, say: Callable[[str], None]) -> dict[str, A
     for k in range(trials):
         random = np.random.default_rng(1000 + k)
         recordings = [noisy(case, name, random) for name in ("move1", "move2")]
-        problem = identification(case.model, recordings, case.deep, BODIES, fibers="solved", start=case.start)
+        problem = identification(case.model, recordings, case.deep, BODIES, fibers=FiberSource.SOLVED, start=case.start)
         p = problem.parameters
         true = case.truth(p)
         (begin,) = spread_starts(p, 0.1, 1, 2000 + k, true)
-        plain = fit(problem, begin, prior=Prior(begin, 0.1))
+        plain = fit(problem, begin, prior=Prior(begin, np.full(len(begin), 0.1)))
         for told, noise in TOLD.items():
             if told != "right" and k % 4:
                 continue
@@ -283,26 +157,26 @@ def coverage(case: Case, trials: int, say: Callable[[str], None]) -> dict[str, A
             low, high = sure.interval(one)
             inside = (low <= true) & (true <= high)
             wrong = np.abs(one.physical - true) / np.abs(true)
-            found[told].append((inside, wrong, sure.learned > 0.5, one.converged))
+            found[told].append((inside, wrong, sure.learned > LEARNED, one.converged))
             say(
                 f"noise {k}, told {told}: {100 * inside.mean():.0f} % of intervals hold the truth, "
-                f"median error {100 * np.median(wrong):.1f} %, {one.why}"
+                f"median error {100 * np.median(wrong):.1f} %, {one.outcome}"
             )
     return {told: _covered(trial) for told, trial in found.items()}
 
 
 def _covered(trials: list[tuple[np.ndarray, np.ndarray, np.ndarray, bool]]) -> dict[str, Any]:
-    """Of all trials: intervals that hold the truth, and errors; also of the numbers that the recordings settled."""
-    inside, wrong, settled = (np.array(x) for x in list(zip(*trials, strict=True))[:3])
+    """Of all trials: intervals that hold the truth, and errors; also of the numbers that the recordings determine."""
+    inside, wrong, learned = (np.array(x) for x in list(zip(*trials, strict=True))[:3])
     return {
         "trials": len(trials),
         "converged": sum(trial[3] for trial in trials),
         "coverage_percent": float(100 * np.mean(inside)),
         "coverage_percent_by_trial": (100 * np.mean(inside, axis=1)).tolist(),
-        "coverage_percent_learned": float(100 * np.mean(inside[settled])),
+        "coverage_percent_learned": float(100 * np.mean(inside[learned])),
         "median_error_percent": float(100 * np.median(wrong)),
-        "median_error_percent_learned": float(100 * np.median(wrong[settled])),
-        "learned_share": float(np.mean(settled)),
+        "median_error_percent_learned": float(100 * np.median(wrong[learned])),
+        "learned_share": float(np.mean(learned)),
     }
 
 
@@ -326,15 +200,15 @@ def run(out: Path, quick: bool = False, parts: Sequence[str] = PARTS, say: Calla
     for source, case in cases.items():
         if case is None or source not in parts:
             continue
-        for method, fibers in (("M1", "recorded"), ("M2", "recorded"), ("M1", "solved"), ("M2", "solved")):
-            if quick and method == "M2" and (fibers == "solved" or source == "opensim"):
+        for fibers, method in product((FiberSource.RECORDED, FiberSource.SOLVED), ("M1", "M2")):
+            if quick and method == "M2" and (fibers is FiberSource.SOLVED or source == "opensim"):
                 continue
             runs += runs_of(case, method, fibers, 0.1, starts, say)
             names[f"{source} {method} {fibers}"] = list(case.problem(method, fibers).parameters.names)
             _write(out, summary, runs)
     own = cases.get("own")
     if own and "wide" in parts:
-        runs += runs_of(own, "M1", "recorded", 0.3, 3 if quick else 10, say)
+        runs += runs_of(own, "M1", FiberSource.RECORDED, 0.3, 3 if quick else 10, say)
         _write(out, summary, runs)
     if own and "noise" in parts:
         summary["noise"] = coverage(own, 3 if quick else 20, say)
@@ -351,7 +225,7 @@ def run(out: Path, quick: bool = False, parts: Sequence[str] = PARTS, say: Calla
 
 def adam(case: Case, epochs: int, say: Callable[[str], None]) -> dict[str, float]:
     """The paper's optimiser for some epochs, from the first start of the study."""
-    problem = case.problem("M1", "recorded")
+    problem = case.problem("M1", FiberSource.RECORDED)
     (begin,) = spread_starts(problem.parameters, 0.1, 1, 24, case.truth(problem.parameters))
     fit_adam(problem, begin, 1)  # compiles
     begun = time.perf_counter()
@@ -379,7 +253,7 @@ def _write(out: Path, summary: dict[str, Any], runs: list[Run]) -> None:
             "cr2_muscle_percent": float(np.median([run.scores.cr2_muscle for run in group])),
             "cr2_base_percent": float(np.median([run.scores.base for run in group])),
             "tendon_percent": None
-            if group[0].fibers != "recorded"
+            if group[0].fibers is not FiberSource.RECORDED
             else float(np.median([run.tendon for run in group])),
             "unseen_percent": float(np.median([run.unseen for run in group])),
             "seconds": float(np.median([run.seconds for run in group])),

@@ -8,8 +8,10 @@ import jax.numpy as jnp
 import numpy as np
 from jaxtyping import Array
 
-from myograd.estimate.identification import inertia
+from myograd.estimate.identification.inertia import body_map
+from myograd.estimate.inverse.regressors import NAMES, stated, stated_bodies
 from myograd.model.model import Model
+from myograd.model.parameters import with_values
 
 BODIES = ("humerus", "ulna", "radius")
 """Of the arms whose inertia is identified."""
@@ -37,8 +39,9 @@ def somebody(model: Model, bodies: tuple[str, ...], seed: int) -> Model:
         pennation_angle=about(old.pennation_angle, 0.1),
         max_contraction_velocity=about(old.max_contraction_velocity, 0.15),
     )
-    rows = []
-    for row in inertia.stated_bodies(model, bodies):
+    bodily = {}
+    for body, row in zip(bodies, stated_bodies(model, bodies), strict=True):
         free = np.concatenate([np.ones(4), np.zeros(6)]) + 0.12 * random.uniform(-1, 1, 10)
-        rows.append(np.asarray(inertia.stated(jnp.asarray(inertia.body_map(row) @ free))))
-    return replace(inertia.with_stated(model, bodies, np.array(rows)), muscles=muscles)
+        numbers = np.asarray(stated(jnp.asarray(body_map(row) @ free))).tolist()
+        bodily |= {f"{body}.{name}": value for name, value in zip(NAMES, numbers, strict=True)}
+    return replace(with_values(model, bodily), muscles=muscles)

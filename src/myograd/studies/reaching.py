@@ -58,7 +58,7 @@ SAME = 1.01  # costs no more apart than this are the same
 
 
 class Reached(Exception):
-    """An optimiser is told to stop: it is there, or has had its share."""
+    """Stops an optimiser: it has converged, or has used its share of time."""
 
 
 @dataclass

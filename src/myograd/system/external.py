@@ -107,7 +107,7 @@ def _frame(model: Model, frames: Frames, force: ExternalForce, name: str) -> tup
         return frames.on_link(path)
     except ModelError:
         known = nearest(name, (*model.body_names, "ground"))
-        raise ModelError(f"ExternalForce {force.name!r} names {name!r}, which is no body{known}") from None
+        raise ModelError(f"ExternalForce {force.name!r} names {name!r}, which is not a body{known}") from None
 
 
 @entry
@@ -142,7 +142,7 @@ def external_wrenches(
     if not isinstance(forces, ExternalForces):
         raise TypeError(f"external_wrenches takes ExternalForces (see external_forces), not a {type(forces).__name__}")
     if forces.places.bodies != model.body_names:
-        raise ModelError(f"external_wrenches: the forces were made for another model than {model.name!r}")
+        raise ModelError(f"external_wrenches: the forces were made for a model other than {model.name!r}")
     if not isinstance(time, Tracer) and not isinstance(forces.span, Tracer):
         first, last = (float(t) for t in forces.span)
         if np.ndim(time) or not isinstance(time, np.ndarray | Array | int | float):

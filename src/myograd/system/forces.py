@@ -28,7 +28,7 @@ Vector = Float[Array, " c"]
 
 
 class Forces(eqx.Module):
-    """Forces at one state, and what they were worked out from."""
+    """Forces at one state, and what they were computed from."""
 
     now: Instant
     muscles: MuscleState

@@ -1,7 +1,7 @@
 """What integrators integrate: free coordinates, their speeds, and what else changes by itself.
 
     qdot = N(q) u,   M(q) udot + b(q, u) + G^T lambda = tau(t, q, u, z),   zdot = g(t, q, u, z),   closure(t, q) = 0
-Of a model, coordinates that couplers, locks or prescribed motions set are not integrated but worked out from the free ones, so
+Of a model, coordinates that couplers, locks or prescribed motions set are not integrated but computed from the free ones, so
 they cannot drift; only loops that cannot be eliminated are left to `closure` and its multipliers lambda. z are activations,
 then fibre lengths over optimal fibre lengths, of those muscles that have such states.
 """

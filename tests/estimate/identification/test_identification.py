@@ -14,17 +14,20 @@ from myograd.errors import MyogradError
 from myograd.estimate.identification.adam import fit_adam
 from myograd.estimate.identification.diagnostics import check
 from myograd.estimate.identification.fit import fit, ordered_poles
-from myograd.estimate.identification.problem import Problem, fitted_model, identification, tendon_stage
-from myograd.estimate.identification.recording import Recording, read_recording
+from myograd.estimate.identification.fitted import fitted_model, tendon_stage
+from myograd.estimate.identification.problem import Problem
 from myograd.estimate.identification.scores import scores
 from myograd.estimate.identification.search import search, spread_starts
+from myograd.estimate.identification.setup import identification
 from myograd.estimate.identification.shipped import shipped_deep, shipped_recording, shipped_truth
 from myograd.estimate.identification.uncertainty import relative_errors, uncertainty
 from myograd.estimate.identification.validate import validate
 from myograd.estimate.inverse.mechanics import mechanics
+from myograd.estimate.least_squares import Options
+from myograd.estimate.recording import Recording, read_recording
 from myograd.files.tables.table import Table
 from myograd.models import model_path
-from myograd.studies.identification import OPENSIM, opensim_recording
+from myograd.studies._identification_cases import OPENSIM, opensim_numbers, opensim_recording
 
 BODIES = ("humerus", "ulna", "radius")
 
@@ -65,7 +68,7 @@ def test_a_fit_comes_back_to_the_truth(problem: Problem):
     p = problem.parameters
     true = shipped_truth(p)
     (start,) = spread_starts(p, 0.01, 1, 0, true)
-    found = fit(problem, start, iterations=40)
+    found = fit(problem, start, Options(iterations=40))
     well = relative_errors(problem, p.vector(true)) < 0.05
     assert well.sum() >= 10
     score = scores(p, problem.base, found.physical, true, well)
@@ -76,7 +79,7 @@ def test_a_fit_comes_back_to_the_truth(problem: Problem):
 def test_tendons_are_found_in_the_second_stage(problem: Problem):
     true = shipped_truth(problem.parameters)
     second = tendon_stage(problem, true)
-    assert {name.split()[1] for name in second.parameters.names} == {"tendon_slack_length"}
+    assert {number.field for number in second.parameters.numbers} == {"tendon_slack_length"}
     right = shipped_truth(second.parameters)
     found = fit(second)
     assert np.median(np.abs(found.physical / right - 1)) < 0.01
@@ -85,7 +88,7 @@ def test_tendons_are_found_in_the_second_stage(problem: Problem):
 def test_intervals_and_validation(problem: Problem, recording: Recording, worked_out):
     p = problem.parameters
     start = at_truth(problem)
-    found = fit(problem, start, iterations=3)
+    found = fit(problem, start, Options(iterations=3))
     sure = uncertainty(found)
     assert np.isfinite(sure.errors).all()
     assert sure.learned.max() > 0.9
@@ -102,7 +105,7 @@ def test_a_search_ends_where_its_fit_does_and_goes_on_from_its_checkpoint(proble
     file = tmp_path / "search.npz"
     found = search(problem, start, checkpoint=file)
     assert found.converged and found.loss < 1e-5
-    assert found.physical[-2] < found.physical[-1]  # the poles, in order
+    assert found.numbers["emg.c1"] < found.numbers["emg.c2"]
     again = search(problem, start, checkpoint=file)
     assert again.iterations <= found.iterations
     np.testing.assert_allclose(again.physical, found.physical, rtol=1e-6)
@@ -114,13 +117,15 @@ def test_a_search_finds_the_truth_where_a_fit_does_not(arm: mg.Model):
     both = identification(arm, recordings, shipped_deep(), BODIES)
     p = both.parameters
     starts = spread_starts(p, 0.1, 5, 24, shipped_truth(p))
-    start = next(z for z in starts if fit(both.rough(400), z, iterations=30).loss > 1e-3)
+    start = next(z for z in starts if fit(both.rough(400), z, Options(iterations=30)).loss > 1e-3)
     assert search(both, start).loss < 1e-5
 
 
 def test_poles_in_order_are_the_same_fit(problem: Problem):
     z = at_truth(problem)
-    swapped = np.concatenate([z[:-2], z[:-3:-1]])
+    at = [problem.parameters.places[name] for name in ("emg.c1", "emg.c2")]
+    swapped = z.copy()
+    swapped[at] = z[at[::-1]]
     np.testing.assert_allclose(problem.residual(swapped)[0], problem.residual(z)[0], atol=1e-9)
     assert ordered_poles(problem.parameters, swapped).tolist() == z.tolist()
 
@@ -128,16 +133,16 @@ def test_poles_in_order_are_the_same_fit(problem: Problem):
 def test_adam_goes_down(problem: Problem):
     (start,) = spread_starts(problem.parameters, 0.05, 1, 3, shipped_truth(problem.parameters))
     done = fit_adam(problem.rough(100), start, 20)
-    assert done.loss < 0.9 * fit(problem.rough(100), start, iterations=0).loss
+    assert done.loss < 0.9 * fit(problem.rough(100), start, Options(iterations=0)).loss
 
 
 def test_a_fit_goes_on_from_its_checkpoint(problem: Problem, tmp_path: Path):
     thin = problem.rough(120)
     (start,) = spread_starts(problem.parameters, 0.05, 1, 2, shipped_truth(problem.parameters))
     file = tmp_path / "fit.npz"
-    fit(thin, start, iterations=2, checkpoint=file)
-    gone_on = fit(thin, start, iterations=4, checkpoint=file)
-    straight = fit(thin, start, iterations=4)
+    fit(thin, start, Options(iterations=2), checkpoint=file)
+    gone_on = fit(thin, start, Options(iterations=4), checkpoint=file)
+    straight = fit(thin, start, Options(iterations=4))
     np.testing.assert_allclose(gone_on.z, straight.z, rtol=1e-6, atol=1e-8)
     other = replace(thin, schemes=(thin.schemes[0]._replace(substeps=9),))
     with pytest.raises(MyogradError, match="another fit"):
@@ -151,9 +156,9 @@ def test_a_fitted_model_is_saved(problem: Problem, tmp_path: Path):
     mg.save_model(fitted_model(problem.model, p, true), file)
     again = mg.load_model(file)
     k = again.muscle_names.index("DELT1")
-    place = p.names.index("DELT1 optimal_fiber_length")
+    place = p.places["DELT1.optimal_fiber_length"]
     assert float(again.muscles.optimal_fiber_length[k]) == pytest.approx(true[place], rel=1e-12)
-    assert float(again.bodies.mass[again.body_names.index("ulna")]) == pytest.approx(true[p.names.index("ulna mass")])
+    assert float(again.bodies.mass[again.body_names.index("ulna")]) == pytest.approx(true[p.places["ulna.mass"]])
 
 
 # Recordings that cannot identify -----------------------------------------------------------------------------
@@ -239,10 +244,11 @@ def test_recordings_that_do_not_overlap_are_told(arm: mg.Model, recording: Recor
 def test_the_truth_explains_opensims_movement():
     model = mg.load_model(OPENSIM / "subjectA" / "arm16.osim")
     recording = opensim_recording(model, OPENSIM / "subjectA" / "move1.npz", "move1").part(slice(0, 801))
-    start = {"delay": 22.6 * 0.002, "c1": -0.8, "c2": -0.6}
+    numbers = opensim_numbers(OPENSIM / "subjectA")
+    start = {name: numbers[name] for name in ("emg.delay", "emg.c1", "emg.c2")}
     deep = ("INFSP", "SUBSC", "TRImed", "BRA", "PQ")
     problem = identification(model, [recording], deep, BODIES, start=start)
-    assert problem.seen.hidden == ("TRIlat", "BRD")
+    assert problem.identifiability.hidden == ("TRIlat", "BRD")
     assert len(problem.base.names) == 24
     z = problem.parameters.start()
     assert np.sqrt(np.mean(problem.residual(z)[0] ** 2)) < 1e-5

@@ -14,20 +14,23 @@ from myograd.errors import MyogradError
 from myograd.estimate.identification import noise as errors
 from myograd.estimate.identification.adam import fit_adam
 from myograd.estimate.identification.fit import Fit, fit
+from myograd.estimate.identification.fitted import fitted_model
 from myograd.estimate.identification.noise import EmgNoise, motion_noise, refine, splines
-from myograd.estimate.identification.problem import Problem, fitted_model, identification
-from myograd.estimate.identification.recording import Recording, smooth_motion
+from myograd.estimate.identification.problem import Problem
+from myograd.estimate.identification.setup import identification
 from myograd.estimate.identification.shipped import shipped_deep, shipped_recording, shipped_truth
+from myograd.estimate.least_squares import Options
+from myograd.estimate.recording import Recording, smooth_motion
 from myograd.estimate.signals import low_pass_of, rows_apart
 from myograd.models import model_path
 
 CUTOFF = 10.0
-COMMON = ("delay", "c1", "c2")
+COMMON = ("emg.delay", "emg.c1", "emg.c2")
 
 
 @pytest.fixture(scope="module")
 def person() -> mg.Model:
-    """The person of the shipped recordings, with the muscles that these cannot settle, too."""
+    """The person of the shipped recordings, with the muscles that these do not determine, too."""
     arm = mg.load_model(model_path("arm"))
     recording = shipped_recording("move1", arm)
     p = identification(
@@ -56,7 +59,7 @@ def _problem(person: mg.Model, recording: Recording) -> Problem:
 
 @pytest.fixture(scope="module")
 def plain(problem: Problem) -> Fit:
-    return fit(problem, iterations=60)
+    return fit(problem, options=Options(iterations=60))
 
 
 def test_a_low_pass_passes_what_is_slow_and_keeps_few_rows():
@@ -114,9 +117,9 @@ def test_a_fit_that_knows_of_errors_is_not_led_astray_by_them(problem: Problem, 
     p = problem.parameters
     truth = shipped_truth(p)
     refined = refine(plain, EmgNoise(0.05, CUTOFF))
-    assert refined.converged, refined.why
+    assert refined.converged, refined.outcome
     assert refined.problem.adjusted is not None
-    slowness = p.names.index("c1")
+    slowness = p.places["emg.c1"]
     before, after = (abs(it.physical[slowness] - truth[slowness]) for it in (plain, refined))
     assert after < 0.5 * before
     assert np.median(np.abs(refined.physical / truth - 1)) < np.median(np.abs(plain.physical / truth - 1))

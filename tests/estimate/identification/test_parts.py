@@ -12,12 +12,14 @@ import pytest
 import myograd as mg
 from myograd.errors import MyogradError
 from myograd.estimate.identification import forces, inertia
-from myograd.estimate.identification.parameters import MUSCLE
-from myograd.estimate.identification.problem import identification
-from myograd.estimate.identification.rank import base_parameters, check_names, seen_muscles, unreached
-from myograd.estimate.identification.recording import Recording, follow
+from myograd.estimate.identification.choices import MUSCLE, OF_MODEL
+from myograd.estimate.identification.forces import Fibers
+from myograd.estimate.identification.identifiability import base_parameters, check_names, identifiability, null_space
 from myograd.estimate.identification.residual import muscle_forces, paper_residual
+from myograd.estimate.identification.setup import identification
 from myograd.estimate.inverse.mechanics import mechanics
+from myograd.estimate.inverse.regressors import PAIRS, inertial_parameters, stated, stated_bodies
+from myograd.estimate.recording import Recording, follow
 from myograd.models import model_path
 
 BODIES = ("humerus", "ulna", "radius")
@@ -59,17 +61,17 @@ def random_body(seed: int) -> np.ndarray:
     spread = random.normal(size=(3, 3))
     spread = 0.01 * (spread @ spread.T + 0.3 * np.eye(3))
     moment = 2.0 * (np.trace(spread) * np.eye(3) - spread)
-    return np.array([2.0, *random.normal(size=3), *(moment[a, b] for a, b in inertia._PAIRS)])
+    return np.array([2.0, *random.normal(size=3), *(moment[a, b] for a, b in PAIRS)])
 
 
-def test_moments_and_back():
+def test_inertial_parameters_and_back():
     body = random_body(0)
-    np.testing.assert_allclose(inertia.stated(inertia.moments(jnp.asarray(body))), body, rtol=1e-12, atol=1e-14)
+    np.testing.assert_allclose(stated(inertial_parameters(jnp.asarray(body))), body, rtol=1e-12, atol=1e-14)
 
 
 def test_free_numbers_of_a_body_start_at_the_identity():
     body = random_body(1)
-    free = np.linalg.solve(inertia.body_map(body), inertia.moments(jnp.asarray(body)))
+    free = np.linalg.solve(inertia.body_map(body), inertial_parameters(jnp.asarray(body)))
     np.testing.assert_allclose(inertia.free_matrix(free), np.eye(4), atol=1e-10)
 
 
@@ -96,18 +98,19 @@ def test_a_body_that_cannot_exist_is_made_one_that_can():
     body = random_body(6)
     body[4:] = [1.0, 0.1, 0.1, 0, 0, 0]  # xx above yy + zz
     made = inertia.valid(body)
-    assert np.linalg.eigvalsh(inertia._spread(made))[0] > 0
+    assert np.linalg.eigvalsh(inertia.second_moment(made))[0] > 0
     np.testing.assert_array_equal(made[:4], body[:4])
 
 
-def test_needs_and_masses_are_linear_in_the_moments(arm: mg.Model, swing: Recording, worked_out):
-    moments = np.concatenate([inertia.moments(jnp.asarray(row)) for row in inertia.stated_bodies(arm, BODIES)])
+def test_torques_and_masses_are_linear_in_the_inertial_parameters(arm: mg.Model, swing: Recording, worked_out):
+    phi = np.concatenate([inertial_parameters(jnp.asarray(row)) for row in stated_bodies(arm, BODIES)])
+    it = worked_out.inertial
     for k in (0, 31):
-        C = worked_out.motion[k]
-        need = C.T @ np.asarray(mg.inverse_dynamics(arm, swing.q[k], swing.u[k], swing.udot[k]))
-        np.testing.assert_allclose(worked_out.need[k] + worked_out.need_per[k] @ moments, need, rtol=1e-9, atol=1e-9)
+        C = it.motion[k]
+        torque = C.T @ np.asarray(mg.inverse_dynamics(arm, swing.q[k], swing.u[k], swing.udot[k]))
+        np.testing.assert_allclose(it.torque[k] + it.torque_regressor[k] @ phi, torque, rtol=1e-9, atol=1e-9)
         M = C.T @ np.asarray(mg.mass_matrix(arm, swing.q[k])) @ C
-        np.testing.assert_allclose(worked_out.mass[k] + worked_out.mass_per[k] @ moments, M, rtol=1e-9, atol=1e-12)
+        np.testing.assert_allclose(it.mass[k] + it.mass_regressor[k] @ phi, M, rtol=1e-9, atol=1e-12)
 
 
 # Fibres ------------------------------------------------------------------------------------------------------
@@ -122,8 +125,8 @@ def test_solved_fibers_balance_and_have_right_derivatives(arm: mg.Model):
 
     @jax.jit
     def force(strength, slack, a):
-        muscle = jnp.stack([strength, *(getattr(driven.muscles, n) for n in MUSCLE[1:4]), slack, jnp.ones(3)])
-        it = forces.with_values(driven, muscle)
+        own = {name: getattr(driven.muscles, name) for name in OF_MODEL}
+        it = forces.with_values(driven, own | {"max_isometric_force": strength, "tendon_slack_length": slack})
         fiber = forces.solved_fibers(it, length, a, 0.005, forces.resting_fibers(it, length, a))
         velocity = forces.rate_of(fiber, 0.005, 3)
         balance = forces._balance(it, length, a, fiber, velocity)
@@ -145,13 +148,21 @@ def test_solved_fibers_balance_and_have_right_derivatives(arm: mg.Model):
 
 def test_carried_fibers_keep_their_tendons_stretched(arm: mg.Model):
     driven = forces.only(arm, ("PECM1", "TRIlong"))
-    before = jnp.stack([*(getattr(driven.muscles, name) for name in MUSCLE[:5]), jnp.ones(2)])
-    after = before * jnp.array([1.0, 0.9, 1.0, 1.2, 1.02, 1.0])[:, None]
-    fiber = 0.9 * before[1] * jnp.ones((3, 2))
-    length = before[4] * 1.02 + jnp.sqrt(fiber**2 - (before[1] * jnp.sin(before[3])) ** 2)
-    np.testing.assert_allclose(forces.carried(fiber, length, before, before), fiber, rtol=1e-12)
-    along = jnp.sqrt(forces.carried(fiber, length, before, after) ** 2 - (after[1] * jnp.sin(after[3])) ** 2)
-    np.testing.assert_allclose((length - along) / after[4], 1.02, rtol=1e-12)
+    before = {name: getattr(driven.muscles, name) for name in OF_MODEL}
+    change = {"optimal_fiber_length": 0.9, "pennation_angle": 1.2, "tendon_slack_length": 1.02}
+    after = {name: change.get(name, 1.0) * value for name, value in before.items()}
+
+    def width(muscle: dict) -> jax.Array:
+        return muscle["optimal_fiber_length"] * jnp.sin(muscle["pennation_angle"])
+
+    fiber = 0.9 * before["optimal_fiber_length"] * jnp.ones((3, 2))
+    path = before["tendon_slack_length"] * 1.02 + jnp.sqrt(fiber**2 - width(before) ** 2)
+    np.testing.assert_allclose(forces.carried(Fibers(fiber, path), before, before).length, fiber, rtol=1e-12)
+    along = jnp.sqrt(forces.carried(Fibers(fiber, path), before, after).length ** 2 - width(after) ** 2)
+    np.testing.assert_allclose((path - along) / after["tendon_slack_length"], 1.02, rtol=1e-12)
+    longer = forces.lengthened(Fibers(fiber, path), path + 0.003, before)
+    tendon = path + 0.003 - jnp.sqrt(longer**2 - width(before) ** 2)
+    np.testing.assert_allclose(tendon / before["tendon_slack_length"], 1.02, rtol=1e-10)
 
 
 def test_solved_fibers_converge_with_their_order(arm: mg.Model):
@@ -186,12 +197,11 @@ def test_both_forms_of_the_residual_agree(arm: mg.Model, swing: Recording, worke
     r, fibers = problem.residual(z, problem.guess(z))
     r = r.reshape(len(swing), -1)
     unknowns = p.unknowns(jnp.asarray(z))
-    data = problem._from(fibers)[0]
-    force, _ = muscle_forces(problem.driven, problem.schemes[0], data, unknowns.muscle, unknowns.common)
+    force, _ = muscle_forces(*problem.at(0, unknowns, fibers[0]), unknowns)
     for k in (5, 40):
         q, u = swing.q[k], swing.u[k]
         pull = -np.asarray(mg.muscle_gradients(arm, q))
-        which = [arm.muscle_names.index(name) for name in problem.seen.identifiable]
+        which = [arm.muscle_names.index(name) for name in problem.identifiability.identifiable]
         G, bias = mg.constraint_jacobian(arm, q), mg.constraint_bias(arm, q, u)
         paper = paper_residual(
             mg.mass_matrix(arm, q),
@@ -223,23 +233,23 @@ def test_the_jacobian_is_that_of_the_residual(arm: mg.Model, swing: Recording, w
 # Rank --------------------------------------------------------------------------------------------------------
 
 
-def test_which_muscles_are_seen(arm: mg.Model, worked_out):
-    seen, free = seen_muscles(arm, [worked_out], DEEP)
-    assert seen.hidden == ("TRIlat", "BRD")  # as in the paper, III-D
-    assert seen.equations == 1
+def test_which_muscles_are_identifiable(arm: mg.Model, worked_out):
+    can, free = identifiability(arm, [worked_out], DEEP)
+    assert can.hidden == ("TRIlat", "BRD")  # as in the paper, III-D
+    assert can.equations == 1
     reached = np.einsum("tnk,tmn->tkm", free[0], worked_out.arms)[:, :, [arm.muscle_names.index(n) for n in DEEP]]
     assert np.abs(reached).max() < 1e-9
 
 
-def test_nothing_deep_sees_everything(arm: mg.Model, worked_out):
-    seen, _ = seen_muscles(arm, [worked_out], ())
-    assert seen.identifiable == arm.muscle_names
-    assert seen.equations == seen.coordinates == 5
+def test_nothing_deep_hides_nothing(arm: mg.Model, worked_out):
+    can, _ = identifiability(arm, [worked_out], ())
+    assert can.identifiable == arm.muscle_names
+    assert can.equations == can.coordinates == 5
 
 
 def test_too_many_deep_muscles_are_refused(arm: mg.Model, worked_out):
     with pytest.raises(MyogradError, match="any parameters would fit"):
-        seen_muscles(arm, [worked_out], arm.muscle_names[3:])
+        identifiability(arm, [worked_out], arm.muscle_names[3:])
 
 
 def test_a_muscle_without_emg_must_be_deep(arm: mg.Model):
@@ -262,19 +272,19 @@ def test_muscles_can_be_identified_without_bodies(arm: mg.Model, swing: Recordin
     np.testing.assert_allclose(r[0], r[1], rtol=1e-7, atol=1e-9)
 
 
-def test_unreached_directions_are_continuous(worked_out, arm: mg.Model):
-    (free,) = unreached([worked_out], [arm.muscle_names.index(name) for name in DEEP])
+def test_null_spaces_are_continuous(worked_out, arm: mg.Model):
+    (free,) = null_space([worked_out], [arm.muscle_names.index(name) for name in DEEP])
     np.testing.assert_allclose(
         np.einsum("tni,tnj->tij", free, free), np.tile(np.eye(free.shape[2]), (len(free), 1, 1)), atol=1e-12
     )
     assert np.abs(np.diff(free, axis=0)).max() < 0.2
 
 
-def test_base_parameters_give_the_same_needs(arm: mg.Model, worked_out):
-    """Inertias with the same base parameters need the same forces along the directions that are seen."""
-    free = unreached([worked_out], [arm.muscle_names.index(name) for name in DEEP])
+def test_base_parameters_give_the_same_torques(arm: mg.Model, worked_out):
+    """Inertias with the same base parameters need the same torques in the null space."""
+    free = null_space([worked_out], [arm.muscle_names.index(name) for name in DEEP])
     base = base_parameters([worked_out], free, BODIES)
     assert len(base.names) < 30
     hidden = np.linalg.svd(base.combine)[2][len(base.names) :]
-    rows = np.einsum("tnk,tnp->tkp", free[0], worked_out.need_per).reshape(-1, 30)
+    rows = np.einsum("tnk,tnp->tkp", free[0], worked_out.inertial.torque_regressor).reshape(-1, 30)
     assert np.abs(rows @ hidden.T).max() < 1e-7 * np.abs(rows).max()

@@ -66,7 +66,7 @@ ELEMENTS: dict[str, tuple[str, str, str]] = {
     "actuator of no coordinate": (
         force("CoordinateActuator", "<coordinate>hinge_angel</coordinate>"),
         "<CoordinateActuator",
-        "acts on 'hinge_angel', which is no coordinate; did you mean 'hinge_angle'?",
+        "acts on 'hinge_angel', which is not a coordinate; did you mean 'hinge_angle'?",
     ),
     "limit without transition": (
         force("CoordinateLimitForce", "<coordinate>hinge_angle</coordinate>\n<transition>0</transition>"),
@@ -103,12 +103,12 @@ ELEMENTS: dict[str, tuple[str, str, str]] = {
     "bushing of no frame": (
         force("BushingForce", "<socket_frame1>/bodyset/rid</socket_frame1>"),
         "<BushingForce",
-        "'/bodyset/rid', which is no frame; did you mean '/bodyset/rod'?",
+        "'/bodyset/rid', which is not a frame; did you mean '/bodyset/rod'?",
     ),
     "contact of no sphere": (
         force("SmoothSphereHalfSpaceForce", TOUCH.format("/contactgeometryset/hell"), FLOOR.format(0.1)),
         "<SmoothSphereHalfSpaceForce",
-        "touches '/contactgeometryset/hell', which is no ContactSphere; did you mean 'heel'?",
+        "touches '/contactgeometryset/hell', which is not a ContactSphere; did you mean 'heel'?",
     ),
     "sphere without radius": (
         model(more=FLOOR.format(0)),
@@ -130,11 +130,11 @@ ELEMENTS: dict[str, tuple[str, str, str]] = {
         "<PimJoint",
         "not supported; did you mean 'PinJoint'?",
     ),
-    "joint in the wrong place": (model(bodies=body("rod") + joint("x", "y")), "<PinJoint", "is no <Body>"),
+    "joint in the wrong place": (model(bodies=body("rod") + joint("x", "y")), "<PinJoint", "is not a <Body>"),
     "coordinates of a pin": (
         model(joints=joint("hinge", "/bodyset/rod", coordinates="<Coordinate name='a'/><Coordinate name='b'/>")),
         "<PinJoint",
-        "a PinJoint has 1 coordinates, here are 2",
+        "a PinJoint has 1 coordinates, this one has 2",
     ),
     "coordinate class": (
         model(joints=joint("hinge", "/bodyset/rod", coordinates="<Angle/>")),
@@ -188,14 +188,14 @@ ELEMENTS: dict[str, tuple[str, str, str]] = {
     "one knot": (
         function("<SimmSpline><x>0</x><y>0</y></SimmSpline>"),
         "<SimmSpline",
-        "needs at least 2 points, here is 1",
+        "needs at least 2 points, but has 1",
     ),
     "x without y": (
         function("<SimmSpline><x>0 1</x><y>0</y></SimmSpline>"),
         "<SimmSpline",
         "2 values of x, but 1 of y",
     ),
-    "nan in a spline": (function("<SimmSpline>\n<x>0 NaN</x><y>0 1</y></SimmSpline>"), "<x>", "x holds 'NaN'"),
+    "nan in a spline": (function("<SimmSpline>\n<x>0 NaN</x><y>0 1</y></SimmSpline>"), "<x>", "x contains 'NaN'"),
     "gcv": (
         function("<GCVSpline><half_order>3</half_order><x>0 1</x><y>0 1</y></GCVSpline>"),
         "<GCVSpline",
@@ -243,7 +243,7 @@ ELEMENTS: dict[str, tuple[str, str, str]] = {
     "unknown coordinate": (
         coupled(dependent="elbow"),
         "<CoordinateCoupler",
-        "couples 'elbow', which is no coordinate; did you mean 'elbow_angle'?",
+        "couples 'elbow', which is not a coordinate; did you mean 'elbow_angle'?",
     ),
     "coordinate on itself": (
         coupled(dependent="hinge_angle"),
@@ -276,7 +276,7 @@ ELEMENTS: dict[str, tuple[str, str, str]] = {
         "welds /ground to itself",
     ),
     # Muscles
-    "one point": (model(forces=muscle(point("a", "/ground"))), "<GeometryPath", "at least two points, here is 1"),
+    "one point": (model(forces=muscle(point("a", "/ground"))), "<GeometryPath", "at least two points, this one has 1"),
     "no path": (model(forces="<Thelen2003Muscle name='m'/>"), "<Thelen2003Muscle", "has no path"),
     "point class": (
         model(forces=muscle(TWO_POINTS + "<PathPiont/>")),
@@ -303,7 +303,7 @@ ELEMENTS: dict[str, tuple[str, str, str]] = {
             )
         ),
         "<MovingPathPoint",
-        "'/jointset/hinge/angle', which is no coordinate",
+        "'/jointset/hinge/angle', which is not a coordinate",
     ),
     "moving on two coordinates": (
         model(

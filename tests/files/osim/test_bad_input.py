@@ -40,8 +40,11 @@ DOCUMENTS: dict[str, tuple[str | bytes, str]] = {
     "another file": (FOREIGN, "document type"),
     "too deep": (document("<a>" * 5000 + "</a>" * 5000), "elements deep"),
     "another root": ("<Model/>", "the root element is <Model>"),
-    "no model": ('<OpenSimDocument Version="40600"/>', "does not hold a <Model>"),
-    "another object": ('<OpenSimDocument Version="40600"><ForceSet/></OpenSimDocument>', "holds a <ForceSet>, not a"),
+    "no model": ('<OpenSimDocument Version="40600"/>', "does not contain a <Model>"),
+    "another object": (
+        '<OpenSimDocument Version="40600"><ForceSet/></OpenSimDocument>',
+        "contains a <ForceSet>, not a",
+    ),
     "no version": (document("").replace(' Version="40600"', ""), "not a version of OpenSim"),
     "odd version": (document("").replace("40600", "4.6"), 'Version="4.6"'),
     "too old": (document("", 20302), "older than OpenSim 3.0 (30000); open the model in OpenSim 4.x and save it first"),
@@ -82,8 +85,8 @@ def coordinate(content: str) -> str:
 
 MODELS: dict[str, tuple[str, str, str]] = {
     # Names
-    "model name": (model().replace('"small"', '"my model"'), "<Model", "must not hold spaces"),
-    "body name": (model(bodies=body("a/b")), "<Body", "must not hold spaces or any of"),
+    "model name": (model().replace('"small"', '"my model"'), "<Model", "must not contain spaces"),
+    "body name": (model(bodies=body("a/b")), "<Body", "must not contain spaces or any of"),
     "two bodies": (model(body("rod") * 2), '<Body name="rod"', "two bodies called 'rod' (the other in line"),
     "two joints": (
         model(TWO_BODIES, joint("j", "/bodyset/rod") + joint("j", "/bodyset/bob")),
@@ -113,15 +116,15 @@ MODELS: dict[str, tuple[str, str, str]] = {
     # Numbers
     "no mass": (model("<Body name='rod'/>"), "<Body", "Body 'rod': has no <mass>"),
     "negative mass": (model(body("rod", mass="-1")), "<mass", "the mass is -1"),
-    "nan": (model(body("rod", mass="nan")), "<mass", "mass holds 'nan', which is not a finite number"),
+    "nan": (model(body("rod", mass="nan")), "<mass", "mass contains 'nan', which is not a finite number"),
     "infinity": (model(body("rod", mass="1e999")), "<mass", "not a finite number"),
-    "not a number": (model(body("rod", mass="2kg")), "<mass", "mass holds '2kg'"),
-    "underscore": (model(body("rod", mass="1_0")), "<mass", "mass holds '1_0'"),
-    "no number": (model(body("rod", mass="")), "<mass", "mass needs 1 number, here are 0"),
-    "element for number": (model(body("rod", mass="<kg/>")), "<mass", "a plain value, but holds <kg>"),
-    "too few": (model().replace("0.1 0.2 0.25 0 0 0", "0.1 0.2"), "<inertia", "inertia needs 6 numbers, here are 2"),
+    "not a number": (model(body("rod", mass="2kg")), "<mass", "mass contains '2kg'"),
+    "underscore": (model(body("rod", mass="1_0")), "<mass", "mass contains '1_0'"),
+    "no number": (model(body("rod", mass="")), "<mass", "mass needs 1 number, but has 0"),
+    "element for number": (model(body("rod", mass="<kg/>")), "<mass", "a plain value, but contains <kg>"),
+    "too few": (model().replace("0.1 0.2 0.25 0 0 0", "0.1 0.2"), "<inertia", "inertia needs 6 numbers, but has 2"),
     "negative inertia": (model().replace("0.1 0.2 0.25", "-0.1 0.2 0.25"), "<inertia", "is negative"),
-    "gravity": (model(more="<gravity>0 -9.8</gravity>"), "<gravity", "gravity needs 3 numbers, here are 2"),
+    "gravity": (model(more="<gravity>0 -9.8</gravity>"), "<gravity", "gravity needs 3 numbers, but has 2"),
     "flag": (coordinate("<locked>maybe</locked>"), "<locked", "locked is 'maybe', not true or false"),
     "range": (coordinate("<range>1 -1</range>"), "<range", "the range goes from 1 down to -1"),
     "range of one": (coordinate("<range>1</range>"), "<range", "range needs 2 numbers"),
@@ -134,9 +137,9 @@ MODELS: dict[str, tuple[str, str, str]] = {
     "no frame": (
         model(joints=joint("hinge", "/bodyset/rot")),
         "<PinJoint",
-        "'/bodyset/rot', which is no frame; did you mean '/bodyset/rod'?",
+        "'/bodyset/rot', which is not a frame; did you mean '/bodyset/rod'?",
     ),
-    "bare name": (model(joints=joint("hinge", "rod")), "<PinJoint", "'rod', which is no frame"),
+    "bare name": (model(joints=joint("hinge", "rod")), "<PinJoint", "'rod', which is not a frame"),
     "nothing plugged in": (model(joints=joint("hinge", "")), "<PinJoint", "does not say which frame it is on"),
     "joint to itself": (
         model(joints=joint("hinge", "/bodyset/rod", "/bodyset/rod")),
@@ -176,7 +179,7 @@ MODELS: dict[str, tuple[str, str, str]] = {
     "marker": (
         model(more=MARKER.format("/x")),
         "<Marker ",
-        "marker 'm' is on '/x', which is no frame",
+        "marker 'm' is on '/x', which is not a frame",
     ),
     # Components
     "model in model": (
@@ -200,10 +203,10 @@ def test_bad_models(tmp_path: Path, name: str):
 def test_old_model_without_joint_frame(tmp_path: Path):
     """3.x spellings are checked like those of today, with the line of the old element."""
     text = LEG_3_0.replace("<parent_body>shank", "<parent_body>shark")
-    assert "'shark_offset' is on '/bodyset/shark', which is no frame; did you mean '/bodyset/shank'?" in str(
+    assert "'shark_offset' is on '/bodyset/shark', which is not a frame; did you mean '/bodyset/shank'?" in str(
         complaint(tmp_path, text)
     )
     text = LEG_3_0.replace("<location_in_parent>0 -0.4 0<", "<location_in_parent>0 -0.4 x<")
     error = complaint(tmp_path, text)
-    assert "translation holds 'x'" in str(error)
+    assert "translation contains 'x'" in str(error)
     assert "<location_in_parent>0 -0.4 x<" in text.splitlines()[error.line - 1]

@@ -320,7 +320,7 @@ UNNAMED = MovingPathPoint(
             r"Joint 'rail': .*'/bodyset/blok'; did you mean '/bodyset/block'\?",
         ),
         ({"joints.0.kind": "SlideJoint"}, r"Joint 'rail': .*'SlideJoint'; did you mean 'SliderJoint'\?"),
-        ({"joints.0.kind": "CustomJoint"}, "Joint 'rail': a CustomJoint has six axes .*, here are 0"),
+        ({"joints.0.kind": "CustomJoint"}, "Joint 'rail': a CustomJoint has six axes .*, this one has 0"),
         ({"bodies.0.mass": float("nan")}, "Body 'block': mass: a number is NaN"),
         ({"muscles.0.path.points.0.frame": "/nowhere"}, "Muscle 'puller': there is no frame '/nowhere'"),
         (
@@ -332,7 +332,7 @@ UNNAMED = MovingPathPoint(
             {"muscles.0.path.wraps": [PathWrap("/ground/drum")]},
             "Muscle 'puller': there is no wrap object '/ground/drum'",
         ),
-        ({"muscles.0.name": "pul\x07ler"}, "holds a control character"),
+        ({"muscles.0.name": "pul\x07ler"}, "contains a control character"),
         (
             {"others": [Part("ForcSet", "Ligament", "l", Node("Ligament"))]},
             "'l' belongs to 'ForcSet'.*did you mean 'ForceSet'",
@@ -341,7 +341,7 @@ UNNAMED = MovingPathPoint(
             {"joints": [*slider().joints, *slider().joints]},
             "/jointset/rail/shift and joint 'rail' share a coordinate's name",
         ),
-        ({"bodies": [*slider().bodies, *slider().bodies]}, "Body 'block': there are 2 of this name"),
+        ({"bodies": [*slider().bodies, *slider().bodies]}, "Body 'block': 2 have this name"),
     ],
 )
 def test_what_opensim_would_not_load_is_refused(changes: dict, message: str):

@@ -239,7 +239,7 @@ ERRORS = [
     (STO.encode("utf-16"), ".sto", "UTF-16"),
     (bytes(range(256)), ".trc", "not a text file"),
     (STO.replace("endheader", "end header"), ".sto", "no line 'endheader'"),
-    (STO.split("time")[0], ".sto", ":6: nothing after 'endheader'"),
+    (STO.split("time")[0], ".sto", ":6: nothing follows 'endheader'"),
     (STO.replace("time\t", "t\t"), ".sto", ":7: expected the first column 'time', found 't'"),
     (STO.replace("\t-3", ""), ".sto", ":9: row 2 has 2 cells, expected 3: no cell for column 'pelvis_tx'"),
     (STO.replace("-3", "-3\t4"), ".sto", ":9: a row has more cells than the 3 columns"),

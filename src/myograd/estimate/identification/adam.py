@@ -11,6 +11,7 @@ import numpy as np
 import optax
 
 from ...errors import MyogradError
+from ..least_squares import Outcome
 from .fit import Fit, Progress, loss_of
 from .parameters import Unknowns
 from .problem import Problem
@@ -32,14 +33,13 @@ def fit_adam(
             "Adam is for recordings without noise, as the paper's; `fit` and `noise.refine` are for noisy ones"
         )
     p, scale = problem.parameters, jnp.asarray(problem.parameters.scales())
-    data = tuple(problem._from(problem.guess(start)))
+    guess = problem.guess(start)
     optimiser = optax.adam(rate)
 
     def loss(x: jax.Array, norm: jax.Array) -> jax.Array:
         unknowns: Unknowns = p.unknowns(x * scale)
         total = sum(
-            jnp.sum(residual(problem.driven, scheme, one, unknowns)[0] ** 2)
-            for scheme, one in zip(problem.schemes, data, strict=True)
+            jnp.sum(residual(*problem.at(i, unknowns, fibers), unknowns)[0] ** 2) for i, fibers in enumerate(guess)
         )
         return total / norm
 
@@ -53,12 +53,13 @@ def fit_adam(
     norm = loss(x, jnp.ones(()))
     state = optimiser.init(x)
     history = [(1.0, np.asarray(p.physical(jnp.asarray(start))))]
-    samples = sum(len(one.rows) for one in data)
+    samples = sum(len(one.rows) for one in problem.data)
     for k in range(epochs):
         x, state, value = epoch(x, state, norm)
         if (k + 1) % every == 0:
             history.append((float(value), np.asarray(p.physical(x * scale))))
             report(Progress(k + 1, epochs, float(jnp.sqrt(value * norm / samples)), float("nan")))
     z = np.asarray(x * scale)
-    r, fibers = problem.residual(z, [one.fiber_length for one in data])
-    return Fit(problem, z, loss_of(problem, r), float("nan"), False, f"{epochs} epochs done", epochs, history, fibers)
+    r, fibers = problem.residual(z, guess)
+    outcome = Outcome.NOT_ENOUGH_ITERATIONS
+    return Fit(problem, z, loss_of(problem, r), float("nan"), outcome, False, epochs, history, fibers)

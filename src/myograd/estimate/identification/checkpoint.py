@@ -4,56 +4,68 @@ from __future__ import annotations
 
 import io
 import os
+from collections.abc import Sequence
+from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 from ...errors import MyogradError
 from ...files.atomic import write_bytes
+from ..parameters import Prior
 from .problem import Problem
 
-if TYPE_CHECKING:
-    from .fit import Prior
+
+@dataclass(frozen=True, eq=False)
+class Checkpoint:
+    """Where a fit is."""
+
+    z: np.ndarray
+    prior: Prior
+    damping: float = 1e-3
+    count: int = 0
+    """iterations"""
+    history: Sequence[tuple[float, np.ndarray]] = ()
+    hop: int | None = None
+    """of a search that is not done yet; None after it"""
 
 
-def save(
-    path: str | os.PathLike[str] | None,
-    problem: Problem,
-    z: np.ndarray,
-    damping: float,
-    count: int,
-    prior: Prior,
-    history: list[tuple[float, np.ndarray]],
-    hop: int = -1,
-) -> None:
-    """`hop`: of a search that is not done yet; -1 after it."""
+def save(path: str | os.PathLike[str] | None, problem: Problem, it: Checkpoint) -> None:
+    """Into a file, if one is named."""
     if path is None:
         return
     file = io.BytesIO()
     np.savez(
         file,
         digest=problem.digest,
-        z=z,
-        damping=damping,
-        count=count,
-        hop=hop,
-        center=prior.center,
-        spread=np.asarray(prior.spread),
-        losses=np.array([loss for loss, _ in history]),
-        physical=np.array([values for _, values in history]),
+        z=it.z,
+        damping=it.damping,
+        count=it.count,
+        hop=-1 if it.hop is None else it.hop,
+        center=it.prior.center,
+        spread=it.prior.spread,
+        losses=np.array([loss for loss, _ in it.history]),
+        physical=np.array([values for _, values in it.history]),
     )
     write_bytes(path, [file.getvalue()])
 
 
-def load(path: str | os.PathLike[str] | None, problem: Problem) -> dict[str, Any]:
+def load(path: str | os.PathLike[str] | None, problem: Problem) -> Checkpoint | None:
+    """From a file, if there is one."""
     if path is None or not Path(path).exists():
-        return {}
+        return None
     try:
         with np.load(path, allow_pickle=False) as file:
-            saved = dict(file)
+            it = dict(file)
     except (OSError, ValueError) as error:
         raise MyogradError(f"{path}: not a checkpoint of a fit: {error}") from error
-    if str(saved.get("digest")) != problem.digest:
+    if str(it.get("digest")) != problem.digest:
         raise MyogradError(f"{path} is the checkpoint of another fit; remove it, or name another file")
-    return saved
+    return Checkpoint(
+        it["z"],
+        Prior(it["center"], it["spread"]),
+        float(it["damping"]),
+        int(it["count"]),
+        list(zip(it["losses"].tolist(), it["physical"], strict=True)),
+        None if it["hop"] < 0 else int(it["hop"]),
+    )

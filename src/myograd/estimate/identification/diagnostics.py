@@ -1,28 +1,27 @@
-"""Recordings that cannot identify, told in plain words: before a fit (`check`), and right after it (`doubts`)."""
+"""Recordings that cannot identify, in plain words: before a fit (`check`), and right after it (`diagnostics`)."""
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from dataclasses import replace
 
 import numpy as np
 from scipy import signal
 
 from ...errors import MyogradError
+from ..recording import Recording
 from .fit import Fit
 from .problem import Problem
-from .recording import Recording
 
 STILL = np.deg2rad(3.0)  # range of a coordinate below which it does not count as moving [rad]
 SLOW = 0.05  # rad/s
 FLAT = 0.005  # deviation of an envelope
-UNEXPLAINED = 0.5  # part of the needed torque that a fit may leave
+UNEXPLAINED = 0.5  # part of the inverse-dynamics torque that a fit may leave
 FARTHEST = 0.6  # s that clocks are looked for apart ...
 LOOK = 0.04  # ... in steps of this
 NATURAL = 0.1  # s that they may seem to be apart, as the delay of EMG is not known yet
 FASTEST = 15.0  # Hz: above it there is no movement
 NOISY = 0.7  # of the accelerations above that: they are noise
-BETTER = 0.6  # of the unexplained squares: a shift that leaves less than this is told
+BETTER = 0.6  # of the unexplained squares: a shift that leaves less than this is an error
 
 
 def check(problem: Problem) -> None:
@@ -42,17 +41,18 @@ def check(problem: Problem) -> None:
     ]
     if len(still) == len(names):
         raise MyogradError(
-            "nothing moves in these recordings (no coordinate by 3 degrees): inertia, and how muscles change with length and "
-            "velocity, cannot be told from them. Record movements of all joints (or are these radians under a header of degrees?)"
+            "nothing moves in these recordings (no coordinate by 3 degrees): inertia, and how muscles change with length "
+            "and velocity, cannot be found from them. Record movements of all joints (or are these radians under a "
+            "header of degrees?)"
         )
     if len(still) >= max(1, len(names) - 1):
         moving = [name for name in names if name not in still]
         raise MyogradError(
             f"only {', '.join(moving)} moves in these recordings; {', '.join(still)} stand still. Parameters cannot "
-            "be told apart by one axis: record movements of all of them, or lock those that are held"
+            "be told apart by one axis: record movements of all of them, or lock those that stay as they are"
         )
     for recording in problem.recordings:
-        for name in problem.seen.identifiable:
+        for name in problem.identifiability.identifiable:
             values = recording.emg[:, recording.channels.index(name)]
             if np.std(values) < FLAT:
                 raise MyogradError(
@@ -85,7 +85,7 @@ def _check_clocks(problem: Problem) -> None:
     now = np.argmin(np.abs(shifts))
     for recording, of_it in zip(problem.recordings, left.T, strict=True):
         if not np.isfinite(of_it).any():
-            continue  # fibres that cannot balance: the fit will tell of which muscle
+            continue  # fibres that cannot balance: the fit will say of which muscle
         best = float(shifts[np.nanargmin(of_it)])
         if abs(best) > NATURAL and of_it.min() < BETTER * of_it[now]:
             raise MyogradError(
@@ -105,18 +105,18 @@ def _shifted(problem: Problem, z: np.ndarray, by: float) -> np.ndarray:
     return there.residual(z, there.guess(z))[0]
 
 
-def doubts(fit: Fit, torque: float) -> list[str]:
-    """What to say of a fit besides its numbers. `torque`: the part of the needed torque that it leaves on its own recordings
-    (`Validation.normalised_torque`)."""
+def diagnostics(fit: Fit, torque: float) -> list[str]:
+    """What to say of a fit besides its numbers. `torque`: the part of the inverse-dynamics torque that it leaves on its own
+    recordings (`Validation.normalised_torque`)."""
     found = []
     if not fit.converged:
-        found.append(f"The fit has not converged ({fit.why}); its numbers are not to be used.")
-    limits: Sequence[str] = fit.problem.parameters.at_limits(fit.z)
+        found.append(f"The fit has not converged ({fit.outcome}); its numbers are not to be used.")
+    limits = fit.problem.parameters.near_limits(fit.z)
     if limits:
         found.append(
             f"At their limits, so not found: {', '.join(limits)}. Either the limits are too narrow, or something else is wrong."
         )
-    if "delay" in limits:
+    if "emg.delay" in limits:
         found.append("The electromechanical delay is at its limit: the clocks of motion and EMG may be shifted.")
     if torque > UNEXPLAINED:
         found.append(

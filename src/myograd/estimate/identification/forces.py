@@ -15,8 +15,9 @@ recurrence. The same recurrence gives the derivatives, by the implicit function 
 from __future__ import annotations
 
 import functools
+from collections.abc import Mapping
 from dataclasses import fields, replace
-from typing import Any
+from typing import Any, NamedTuple
 
 import jax
 import jax.numpy as jnp
@@ -29,9 +30,13 @@ from ...model.structure import Muscles
 from ...muscle.activation import integrate_activation
 from ...muscle.contraction import fiber_equilibrium, fiber_forces, force_balance, muscle_states
 from ...muscle.emg import emg_to_excitation
-from .parameters import MUSCLE
+from .choices import OF_MODEL
 
 Samples = Float[Array, "T m"]
+OfMuscles = Mapping[str, Float[Array, " m"]]
+"""Numbers of muscles, by what they are (`choices.MUSCLE`)."""
+OfAll = Mapping[str, Float[Array, ""]]
+"""Numbers of all muscles (`choices.COMMON`)."""
 BACKWARD = {
     1: (1.0, -1.0),
     2: (3 / 2, -2.0, 1 / 2),
@@ -54,18 +59,16 @@ def only(model: Model, muscles: tuple[str, ...]) -> Model:
     return replace(model, muscles=muscles, muscle_classes=Muscles(**chosen))
 
 
-def with_values(driven: Model, muscle: Float[Array, "6 m"]) -> Model:
-    """The driven muscles with other numbers (`parameters.MUSCLE`)."""
-    return replace(driven, muscles=replace(driven.muscles, **{name: muscle[k] for k, name in enumerate(MUSCLE[:5])}))
+def with_values(driven: Model, muscle: OfMuscles) -> Model:
+    """The driven muscles with other numbers (`choices.MUSCLE`)."""
+    return replace(driven, muscles=replace(driven.muscles, **{name: muscle[name] for name in OF_MODEL}))
 
 
-def activations(
-    emg: Samples, gain: Float[Array, " m"], common: Float[Array, "5"], step: float, substeps: int
-) -> Samples:
+def activations(emg: Samples, gain: Float[Array, " m"], common: OfAll, step: float, substeps: int) -> Samples:
     """Activation from EMG. Before the recording the EMG was what it is at its start."""
-    rise, fall, delay, c1, c2 = common
+    rise, fall = (common[f"muscles.{side}_time_constant"] for side in ("activation", "deactivation"))
     envelope = gain * emg
-    excitation = emg_to_excitation(envelope, step, delay, c1, c2)
+    excitation = emg_to_excitation(envelope, step, common["emg.delay"], common["emg.c1"], common["emg.c2"])
     return integrate_activation(excitation, step, rise, fall, initial=envelope[0], parallel=False, substeps=substeps)
 
 
@@ -182,16 +185,41 @@ def _implicit(kinds: _Kinds, step: float, order: int, primals: Any, tangents: An
     return root, _recurrence(-change, by_length, by_velocity, step, order)
 
 
+class Fibers(NamedTuple):
+    """What an evaluation leaves for the next one: where the search for fibres may start."""
+
+    length: Samples
+    """of the fibres [m]"""
+    path: Samples
+    """lengths of the paths that they balanced in [m]"""
+
+
 @jax.jit
-def carried(fiber: Samples, length: Samples, before: Float[Array, "6 m"], after: Float[Array, "6 m"]) -> Samples:
-    """Fibre lengths for other numbers of the muscles (`parameters.MUSCLE`), with which their tendons stay stretched as they were.
-    The same lengths would be a bad start for Newton's method: a tendon is soon slack, and then has no slope."""
-    _, optimal, _, pennation, slack, _ = before
-    along = jnp.sqrt(jnp.maximum(fiber**2 - (optimal * jnp.sin(pennation)) ** 2, 0.0))
-    stretch = (length - along) / slack
-    _, optimal, _, pennation, slack, _ = after
-    along = jnp.maximum(length - stretch * slack, 0.1 * optimal)
-    return jnp.sqrt(along**2 + (optimal * jnp.sin(pennation)) ** 2)
+def carried(fibers: Fibers, before: OfMuscles, after: OfMuscles) -> Fibers:
+    """Fibres for other numbers of the muscles, with which their tendons stay stretched as they were. The same lengths would be a
+    bad start for Newton's method: a tendon is soon slack, and then has no slope."""
+    stretch = (fibers.path - _along(fibers.length, before)) / before["tendon_slack_length"]
+    return Fibers(_pennate(fibers.path - stretch * after["tendon_slack_length"], after), fibers.path)
+
+
+@jax.jit
+def lengthened(fibers: Fibers, path: Samples, muscle: OfMuscles) -> Samples:
+    """Fibre lengths in paths of other lengths, with tendons as they were."""
+    return _pennate(_along(fibers.length, muscle) + path - fibers.path, muscle)
+
+
+def _along(fiber: Samples, muscle: OfMuscles) -> Samples:
+    """Lengths of fibres along their tendons."""
+    return jnp.sqrt(jnp.maximum(fiber**2 - _width(muscle) ** 2, 0.0))
+
+
+def _pennate(along: Samples, muscle: OfMuscles) -> Samples:
+    """Lengths of fibres, from those along their tendons."""
+    return jnp.sqrt(jnp.maximum(along, 0.1 * muscle["optimal_fiber_length"]) ** 2 + _width(muscle) ** 2)
+
+
+def _width(muscle: OfMuscles) -> Float[Array, " m"]:
+    return muscle["optimal_fiber_length"] * jnp.sin(muscle["pennation_angle"])
 
 
 def resting_fibers(driven: Model, length: Samples, activation: Samples) -> Samples:

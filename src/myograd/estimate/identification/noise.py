@@ -10,7 +10,7 @@ As r is nearly linear in x, these are eliminated: with `R = dr/dx` about the pre
 `S = s^2 I + noise^2 R R^T`, and x follows as `-noise^2 R^T S^-1 (r - R x0)`. Parameters, then errors and S, and again, until
 nothing moves: three or four rounds. (Britt and Luecke, The estimation of parameters in nonlinear, implicit models, Technometrics
 15, 1973.) The motion's noise s is what makes the residual most likely. The EMG's cannot be found in the same way: estimates
-were anywhere from 0 to 3 % where 5 % were true. So it has to be told.
+were anywhere from 0 to 3 % where 5 % were true. So the caller has to say it.
 
 It starts from a `fit`, and stays in its minimum: a `search` before it made no difference that four trials could show.
 """
@@ -26,6 +26,7 @@ from scipy import interpolate, linalg, optimize
 from threadpoolctl import threadpool_limits
 
 from ...errors import MyogradError
+from ..least_squares import Options, Outcome
 from .fit import Fit, Progress, fit, loss_of
 from .problem import Adjusted, Problem
 from .residual import by_envelope
@@ -35,7 +36,7 @@ SPACING = 0.28  # periods of the envelope's cut-off between knots: the spline's 
 VARIANCE = 0.479  # of a cubic spline with coefficients of variance one
 ROUNDS, ITERATIONS = 20, 40
 LOWEST = 8.0  # e-folds below the residual in which the motion's noise is looked for
-SETTLED = 1e-2  # relative change of every number in a round: intervals under noise are some percent wide, and the delay has kinks
+AT_REST = 1e-2  # relative change of every number in a round: intervals under noise are some percent wide, and the delay has kinks
 
 
 @dataclass(frozen=True)
@@ -93,22 +94,22 @@ def refine(found: Fit, noise: EmgNoise, report: Callable[[Progress], None] = lam
         for data, scheme in zip(problem.data, problem.schemes, strict=True)
     ]
     errors = [np.zeros((it.values.shape[1], data.emg.shape[1])) for it, data in zip(basis, problem.data, strict=True)]
-    now, present, history, settled = found, problem, list(found.history), False
+    now, present, history, at_rest = found, problem, list(found.history), False
     for count in range(ROUNDS):
         before = now.z
         present, errors = _adjusted(problem, present, now, basis, errors, noise.relative)
-        now = fit(present, before, ITERATIONS, found.prior, report=report)
+        now = fit(present, before, Options(ITERATIONS), found.prior, report)
         history += now.history[1:]
         moved = np.max(np.abs(now.z - before) / problem.parameters.scales())
-        settled = count > 0 and now.converged and moved < SETTLED
-        if settled:
+        at_rest = count > 0 and now.converged and bool(moved < AT_REST)
+        if at_rest:
             break
-    unsettled = "the errors of EMG and the parameters do not settle together" if now.converged else now.why
+    failed = Outcome.ALTERNATION if now.converged else now.outcome
     return replace(
         now,
         loss=loss_of(problem, problem.residual(now.z, now.fibers)[0]),
-        converged=settled,
-        why="converged" if settled else unsettled,
+        converged=at_rest,
+        outcome=Outcome.CONVERGED if at_rest else failed,
         iterations=len(history) - 1,
         history=history,
     )
@@ -151,12 +152,12 @@ def _adjusted(
 def _slopes(measured: Problem, plain: Problem, of: int, now: Fit, basis: Splines) -> np.ndarray:
     """[rows, m n] R of one recording. A muscle forgets, so that splines further apart than that are tried out together."""
     unknowns = plain.parameters.unknowns(jnp.asarray(now.z))
-    data, scheme = plain._from(now.fibers)[of], plain.schemes[of]
+    driven, scheme, data = plain.at(of, unknowns, now.fibers[of])
     n = basis.values.shape[1]
     apart = int(np.ceil(basis.lasting / (basis.starts[1] - basis.starts[0])))
     together = np.array([basis.values[:, k::apart].sum(axis=1) for k in range(min(apart, n))])
     changes = together[:, :, None] * np.asarray(measured.data[of].emg)
-    by_error, by_force = map(np.asarray, by_envelope(plain.driven, scheme, data, unknowns, jnp.asarray(changes)))
+    by_error, by_force = map(np.asarray, by_envelope(driven, scheme, data, unknowns, jnp.asarray(changes)))
     time = np.asarray(data.rows) * scheme.step * scheme.stride
     own = [slice(*np.searchsorted(time, [start - 1e-9, start + basis.lasting - 1e-9])) for start in basis.starts]
     low_pass = plain.low_passes[of]

@@ -1,220 +1,189 @@
-"""What is identified: which numbers, between which limits, and how they are written as a vector that may take any value.
-
-Numbers of muscles and of activation lie between two limits, `p = low + (high - low) / (1 + exp(-z))`; bodies are valid by
-construction (`inertia`). The vector z is what an optimiser sees.
-"""
+"""The numbers of an identification, behind a vector: those of bodies, of muscles, common ones, and any others of the model."""
 
 from __future__ import annotations
 
-from collections.abc import Mapping
 from dataclasses import dataclass
-from functools import partial
+from functools import cached_property, partial
 from typing import NamedTuple
 
 import jax
 import jax.numpy as jnp
 import numpy as np
 from jaxtyping import Array, Float
-from scipy import special
 
-from ...errors import MyogradError, nearest
+from ...errors import MyogradError
 from ...model.model import Model
-from . import inertia
+from ...model.parameters import UNITS, Selection
+from ..inverse.regressors import NAMES, stated_bodies
+from ..parameters import Bounded, Bounds, Number, ParameterVector
+from .choices import ABSOLUTE, COMMON, COMMON_NUMBERS, LIMITS, MUSCLE, OF_MODEL, POLES, Choices
+from .inertia import Body
 
-MUSCLE = (
-    "max_isometric_force",
-    "optimal_fiber_length",
-    "max_contraction_velocity",
-    "pennation_angle",
-    "tendon_slack_length",
-    "emg_gain",
-)
-"""Of each muscle: the five of paper 000, III-F.1, and a factor of its EMG (1 if the EMG is well scaled)."""
-COMMON = ("activation_time", "deactivation_time", "delay", "c1", "c2")
-"""Of all muscles: time constants and delay [s], poles of the filter (Eqs. 17-21)."""
-LIMITS: dict[str, tuple[float, float]] = {
-    "max_isometric_force": (0.2, 5.0),  # times the model's own value
-    "optimal_fiber_length": (0.5, 2.0),
-    "max_contraction_velocity": (0.2, 5.0),
-    "tendon_slack_length": (0.5, 2.0),
-    "emg_gain": (0.2, 5.0),
-    "pennation_angle": (0.0, 0.8),  # rad
-    "activation_time": (0.002, 0.06),  # s
-    "deactivation_time": (0.008, 0.25),
-    "delay": (0.0, 0.15),
-    "c1": (-0.98, 0.98),
-    "c2": (-0.98, 0.98),
+START = {
+    "muscles.activation_time_constant": 0.010,
+    "muscles.deactivation_time_constant": 0.040,
+    "emg.delay": 0.040,
+    "emg.c1": -0.7,
+    "emg.c2": -0.5,
 }
-START = {"activation_time": 0.010, "deactivation_time": 0.040, "delay": 0.040, "c1": -0.7, "c2": -0.5}
-NEAR_LIMIT, AT_LIMIT, INSIDE = 0.01, 1e-4, 0.05  # of the distance between two limits
+PENNATION_SURENESS = 2.0  # it is known better than others; as its cosine matters, a fit is easily led astray by it
+QUARTER = 0.25  # of the distance between the limits: how well a number is known of which nothing else is said
 
 
 class Unknowns(NamedTuple):
-    """The numbers behind a vector, in the form that the physics uses."""
+    """The numbers behind a vector, in the form that the physics uses. Free or not, all of them are here."""
 
-    moments: Float[Array, " 10b"]
-    """`inertia.moments` of the bodies, one after the other"""
-    muscle: Float[Array, "6 m"]
+    inertial: Float[Array, " inertial"]
+    """inertial parameters (`regressors.PHI`) of the bodies, one after the other"""
+    muscle: dict[str, Float[Array, " m"]]
     """`MUSCLE` of every muscle with EMG"""
-    common: Float[Array, "5"]
+    common: dict[str, Float[Array, ""]]
     """`COMMON`"""
+    also: Float[Array, " also"]
+    """other numbers of the model"""
 
 
 @dataclass(frozen=True, eq=False)
-class Parameters:
-    """Which numbers are free, and where they start. `stated_*` are the values of those that are not, and the start of others."""
+class Parameters(ParameterVector):
+    """Which numbers are free, and where they start: one block for each body, then one for all numbers between limits."""
 
-    bodies: tuple[str, ...]
     muscles: tuple[str, ...]
-    free_muscle: np.ndarray
-    """[6, m] bool"""
-    free_common: np.ndarray
-    """[5] bool"""
-    maps: np.ndarray
-    """[b, 10, 10] moments of each body per its free numbers (`inertia.body_map`)"""
-    stated_bodies: np.ndarray
-    """[b, 10] `inertia.NAMES`"""
-    stated_muscle: np.ndarray
-    """[6, m]"""
-    stated_common: np.ndarray
-    low: np.ndarray
-    """limits of the free numbers of muscles, then of the common ones"""
-    high: np.ndarray
+    """with EMG"""
+    stated_muscle: dict[str, np.ndarray]
+    """of `MUSCLE`: [m] the values of those that are not free, and the start of others"""
+    stated_common: dict[str, float]
+    """likewise, of `COMMON`"""
+    also: Selection | None
+    """other numbers of the model"""
 
-    @property
-    def names(self) -> tuple[str, ...]:
-        """Of all free numbers, in the order of vectors: `humerus mass`, `PECM1 max_isometric_force`, `delay`."""
-        return (
-            *(f"{body} {name}" for body in self.bodies for name in inertia.NAMES),
-            *(f"{self.muscles[m]} {MUSCLE[f]}" for f, m in np.argwhere(self.free_muscle)),
-            *(name for name, free in zip(COMMON, self.free_common, strict=True) if free),
-        )
+    @cached_property
+    def bodies(self) -> tuple[str, ...]:
+        """Whose ten inertial parameters are free."""
+        return tuple(block.name for block in self.blocks if isinstance(block, Body))
 
     @property
     def of_bodies(self) -> int:
         """How many of the numbers are of bodies; they come first."""
         return 10 * len(self.bodies)
 
-    def start(self) -> np.ndarray:
-        """The vector of the stated values."""
-        return self.vector(self.physical_start())
+    @cached_property
+    def bounded(self) -> Bounded:
+        """The block of all numbers that are not of bodies."""
+        (block,) = (block for block in self.blocks if isinstance(block, Bounded))
+        return block
 
-    def physical_start(self) -> np.ndarray:
-        """The stated values of the free numbers, in the order of `names`."""
-        return np.concatenate(
-            [
-                self.stated_bodies.ravel(),
-                self.stated_muscle[self.free_muscle],
-                self.stated_common[self.free_common],
-            ]
-        )
+    @cached_property
+    def maps(self) -> np.ndarray:
+        """[b, 10, 10] inertial parameters of each body per its entries in the vector"""
+        maps = [block.map for block in self.blocks if isinstance(block, Body)]
+        return np.array(maps).reshape(-1, 10, 10)
 
-    def vector(self, physical: np.ndarray) -> np.ndarray:
-        """From physical numbers (order of `names`): what is beyond a limit is brought inside it, to where it can move."""
-        count = self.of_bodies
-        bodies = [
-            np.linalg.solve(per, np.asarray(inertia.moments(jnp.asarray(inertia.valid(row)))))
-            for row, per in zip(physical[:count].reshape(-1, 10), self.maps, strict=True)
-        ]
-        share = (physical[count:] - self.low) / (self.high - self.low)
-        share = np.where(share < AT_LIMIT, INSIDE, np.where(share > 1 - AT_LIMIT, 1 - INSIDE, share))
-        return np.concatenate([*bodies, special.logit(share)])
+    @cached_property
+    def free_muscle(self) -> dict[str, np.ndarray]:
+        """Of `MUSCLE`: [m] bool, whether it is free"""
+        return {f: np.array([f"{m}.{f}" in self.places for m in self.muscles], bool) for f in MUSCLE}
 
-    @partial(jax.jit, static_argnums=0)
-    def physical(self, z: Float[Array, " z"]) -> Float[Array, " z"]:
-        """Masses, mass centres, inertias, and numbers of muscles and activation, in the order of `names`."""
-        bodies = jax.vmap(inertia.stated)(self.moments(z).reshape(-1, 10)) if self.bodies else jnp.zeros(0)
-        return jnp.concatenate([bodies.ravel(), self._scalars(z)])
+    @cached_property
+    def free_common(self) -> tuple[str, ...]:
+        return tuple(name for name in COMMON if name in self.places)
 
     @partial(jax.jit, static_argnums=0)
     def unknowns(self, z: Float[Array, " z"]) -> Unknowns:
-        scalars = self._scalars(z)
-        count = int(self.free_muscle.sum())
-        muscle = jnp.asarray(self.stated_muscle).at[np.nonzero(self.free_muscle)].set(scalars[:count])
-        common = jnp.asarray(self.stated_common).at[np.flatnonzero(self.free_common)].set(scalars[count:])
-        return Unknowns(self.moments(z), muscle, common)
+        values = self.physical_bounded(z)
+        at = {number.name: i for i, number in enumerate(self.bounded.numbers)}
+        muscle = {}
+        for f, free in self.free_muscle.items():
+            places = np.array([at[f"{self.muscles[m]}.{f}"] for m in np.flatnonzero(free)], int)
+            muscle[f] = jnp.asarray(self.stated_muscle[f]).at[np.flatnonzero(free)].set(values[places])
+        common = {name: values[at[name]] if name in at else jnp.asarray(self.stated_common[name]) for name in COMMON}
+        also = np.array([at[name] for name in self.also.names] if self.also else [], int)
+        return Unknowns(self.inertial(z), muscle, common, values[also])
 
-    def moments(self, z: Float[Array, " z"]) -> Float[Array, " 10b"]:
-        """`inertia.moments` of the bodies."""
+    def inertial(self, z: Float[Array, " z"]) -> Float[Array, " inertial"]:
+        """Inertial parameters (`regressors.PHI`) of the bodies, one after the other."""
         return jnp.einsum("bmf,bf->bm", self.maps, z[: self.of_bodies].reshape(-1, 10)).ravel()
 
-    def _scalars(self, z: Float[Array, " z"]) -> Float[Array, " s"]:
-        return jnp.asarray(self.low) + (self.high - self.low) * jax.nn.sigmoid(z[self.of_bodies :])
-
-    def scales(self) -> np.ndarray:
-        """What counts as a change of one in the vector, at the start: of bodies the whole pseudo-inertia, of other numbers
-        themselves."""
-        physical = self.physical_start()[self.of_bodies :]
-        share = np.clip((physical - self.low) / (self.high - self.low), 1e-3, 1 - 1e-3)
-        slope = (self.high - self.low) * share * (1 - share)
-        size = np.maximum(np.abs(physical), 0.02 * (self.high - self.low))
-        return np.concatenate([np.ones(self.of_bodies), size / slope])
-
-    def at_limits(self, z: np.ndarray) -> list[str]:
-        """Names of numbers that lie at a limit, as good as."""
-        share = special.expit(z[self.of_bodies :])
-        near = np.minimum(share, 1 - share) < NEAR_LIMIT
-        return [name for name, is_near in zip(self.names[self.of_bodies :], near, strict=True) if is_near]
+    def physical_bounded(self, z: Float[Array, " z"]) -> Float[Array, " s"]:
+        """All numbers that are not of bodies."""
+        return self.bounded.physical(z[self.of_bodies :])
 
 
 def parameters(
-    model: Model,
-    bodies: tuple[str, ...],
-    muscles: tuple[str, ...],
-    of_muscle: tuple[str, ...] = MUSCLE[:5],
-    common: tuple[str, ...] = COMMON,
-    limits: Mapping[str, tuple[float, float]] | None = None,
-    start: Mapping[str, float] | None = None,
-    asked: tuple[str, ...] | None = None,
+    model: Model, bodies: tuple[str, ...], muscles: tuple[str, ...], asked: tuple[str, ...], choices: Choices
 ) -> Parameters:
-    """The numbers named: ten of each body, `of_muscle` of each muscle (or of those `asked` for), and `common` ones; starting at
-    the model's own values, and at `start` for what a model does not state (delay, c1, c2). A pennation of zero stays: the force
-    does not change with it to first order. `limits` replaces some of `LIMITS`; those of forces, lengths and velocities are
-    relative to the model's own.
+    """Ten numbers of each body, `choices.of_muscle` of those `asked` of the muscles with EMG, and `choices.common` ones; starting
+    at the model's own values, and at `choices.start` for what a model does not state (delay, c1, c2). A pennation of zero stays:
+    the force does not change with it to first order. Then whatever is in `choices.also`.
     """
-    for given, known in (
-        (of_muscle, MUSCLE),
-        (common, COMMON),
-        (tuple(limits or ()), LIMITS),
-        (tuple(start or ()), COMMON),
-    ):
-        for name in given:
-            if name not in known:
-                raise MyogradError(f"there is no parameter {name!r} to identify{nearest(name, known)}")
     which = [model.muscle_names.index(name) for name in muscles]
-    values = model.muscles
-    stated = np.array([np.asarray(getattr(values, name))[which] for name in MUSCLE[:5]] + [np.ones(len(which))])
-    free = np.zeros((6, len(which)), bool)
-    free[[MUSCLE.index(name) for name in of_muscle]] = True
-    free[:, [asked is not None and name not in asked for name in muscles]] = False
-    free[MUSCLE.index("pennation_angle")] &= stated[MUSCLE.index("pennation_angle")] > 0
-    times = {
-        "activation_time": np.asarray(values.activation_time_constant)[which],
-        "deactivation_time": np.asarray(values.deactivation_time_constant)[which],
-    }
-    begin = (
-        START | {name: float(np.median(t)) for name, t in times.items() if len(t) and np.all(t > 0)} | dict(start or {})
-    )
-    free_common = np.array([name in common for name in COMMON])
-    bounds = LIMITS | dict(limits or {})
-    if bounds["c1"] != bounds["c2"]:
-        raise MyogradError("c1 and c2 change nothing when they change places: their limits must be the same")
-    relative = np.array([name != "pennation_angle" for name in MUSCLE])[:, None]
-    edges = []
-    for side in (0, 1):
-        of_muscles = np.array([bounds[name][side] for name in MUSCLE])[:, None] * np.where(relative, stated, 1.0)
-        edges.append(np.concatenate([of_muscles[free], [bounds[name][side] for name in COMMON if name in common]]))
-    own = inertia.stated_bodies(model, bodies) if bodies else np.zeros((0, 10))
-    own = np.array([inertia.valid(row) for row in own]).reshape(-1, 10)
+    stated = {f: np.asarray(getattr(model.muscles, f))[which] for f in OF_MODEL} | {"emg_gain": np.ones(len(which))}
+    common = _common_start(model, which, choices)
+    also = choices.bounds
+    bounds: dict[Number, Bounds] = {}
+    values: dict[Number, float] = {}
+    for f in MUSCLE:
+        for m, own in zip(muscles, stated[f].tolist(), strict=True):
+            number = Number(f"{m}.{f}", m, f, UNITS.get(f, ""))
+            chosen = f in (choices.of_muscle or ()) and m in asked and (f != "pennation_angle" or own > 0)
+            if chosen or number.name in also:
+                bounds[number] = also.pop(number.name, None) or _limits(f, choices, own)
+                values[number] = own
+    for number in COMMON_NUMBERS:
+        if number.name in choices.common or number.name in also:
+            bounds[number] = also.pop(number.name, None) or _limits(number.name, choices)
+            values[number] = common[number.name]
+    if len({it for number, it in bounds.items() if number.name in POLES}) == 2:
+        raise MyogradError("emg.c1 and emg.c2 change nothing when they change places: their limits must be the same")
+    rest = _others(model, bodies, also)
+    for number, (own, limits) in rest.items():
+        bounds[number], values[number] = limits, own
+    for number, it in bounds.items():
+        if number.name in choices.also and not it.low < values[number] < it.high:
+            raise MyogradError(
+                f"{number.name!r} starts at {values[number]:g} {number.unit}: not between its limits, {it.low:g} and {it.high:g}"
+            )
+    sureness = [PENNATION_SURENESS if number.field == "pennation_angle" else 1.0 for number in bounds]
+    block = Bounded(tuple(bounds), tuple(bounds.values()), np.array(list(values.values())), np.array(sureness))
+    own = stated_bodies(model, bodies) if bodies else np.zeros((0, 10))
     return Parameters(
-        tuple(bodies),
-        tuple(muscles),
-        free,
-        free_common,
-        np.array([inertia.body_map(row) for row in own]).reshape(-1, 10, 10),
-        own,
+        (*(Body.like(name, row) for name, row in zip(bodies, own, strict=True)), block),
+        muscles,
         stated,
-        np.array([begin[name] for name in COMMON]),
-        edges[0],
-        edges[1],
+        common,
+        Selection(model, [number.name for number in rest]) if rest else None,
     )
+
+
+def _limits(kind: str, choices: Choices, own: float = 1.0) -> Bounds:
+    low, high = (LIMITS | dict(choices.limits))[kind]
+    return Bounds(low, high) if kind in ABSOLUTE else Bounds(low * own, high * own)
+
+
+def _common_start(model: Model, which: list[int], choices: Choices) -> dict[str, float]:
+    times = {
+        "muscles.activation_time_constant": np.asarray(model.muscles.activation_time_constant)[which],
+        "muscles.deactivation_time_constant": np.asarray(model.muscles.deactivation_time_constant)[which],
+    }
+    own = {name: float(np.median(t)) for name, t in times.items() if len(t) and np.all(t > 0)}
+    return START | own | dict(choices.start)
+
+
+def _others(model: Model, bodies: tuple[str, ...], also: dict[str, Bounds]) -> dict[Number, tuple[float, Bounds]]:
+    """Numbers of the model that are in no list: their values, and limits with a prior."""
+    if not also:
+        return {}
+    of_bodies = {f"{body}.{field}": body for body in bodies for field in NAMES}
+    for name in also:
+        if name in of_bodies:
+            raise MyogradError(
+                f"{name!r} is one of the ten inertial parameters of {of_bodies[name]!r}, which are identified together; ask for "
+                "the body, or for some of its numbers"
+            )
+    chosen = Selection(model, list(also))
+    found = {}
+    for name, place, own in zip(also, chosen.places, np.asarray(chosen.get(model)).tolist(), strict=True):
+        it = also[name]
+        if it.spread is None and it.low < own < it.high:
+            it = Bounds(it.low, it.high, own, QUARTER * (it.high - it.low))
+        found[Number(name, "", name, place.unit)] = (own, it)
+    return found

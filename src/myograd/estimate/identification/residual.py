@@ -6,7 +6,7 @@ can explain what lies in the columns of `A J_d^T` (Eq. 13); the norm of the rest
 
     d = C Mr^-1 e,     e = C^T (M udot + b) - C^T J_s^T f_s,     columns:  C Mr^-1 (C^T J_d^T).
 
-With N perpendicular to the columns of `C^T J_d^T`, which depends on the geometry only (`rank.unreached`), the norm of the rest is
+With N the null space of `J_d C`, which depends on the geometry only (`identifiability.null_space`), the norm of the rest is
 
     |r|,   r = L^-1 N^T e,     L L^T = N^T Mr (C^T C)^-1 Mr N.
 
@@ -23,30 +23,30 @@ import jax
 import jax.numpy as jnp
 import numpy as np
 from jax import lax
-from jaxtyping import Array, Float
+from jaxtyping import Array, Float, Int
 
 from ...model.model import Model
 from ..inverse.mechanics import Mechanics
+from ..recording import Recording, select_channels
 from . import forces
-from .parameters import MUSCLE, Unknowns
-from .recording import Recording, select_channels
-
-FIBERS = ("recorded", "tendon", "solved")
-"""Where forces come from: recorded fibre states by Eq. 15, the same by Eq. 16, or fibre states solved from the path's length."""
+from .choices import COMMON, MUSCLE, OF_MODEL, FiberSource
+from .forces import Fibers, OfAll, OfMuscles
+from .parameters import Unknowns
 
 
 class Data(NamedTuple):
-    """One recording, ready for the residual: T samples, of which R have rows in it; m muscles with EMG that are seen."""
+    """One recording, ready for the residual: T samples, of which R have rows in it; m muscles with EMG that can be identified."""
 
-    need: Float[Array, "R n"]
-    need_per: Float[Array, "R n 10b"]
+    torque: Float[Array, "R n"]
+    torque_regressor: Float[Array, "R n inertial"]
     mass: Float[Array, "R n n"]
-    mass_per: Float[Array, "R n n 10b"]
+    mass_regressor: Float[Array, "R n n inertial"]
     metric: Float[Array, "R n n"]
     """(C^T C)^-1"""
-    unreached: Float[Array, "R n k"]
+    null_space: Float[Array, "R n k"]
+    """N"""
     arms: Float[Array, "R m n"]
-    rows: Float[Array, " R"]
+    rows: Int[Array, " R"]
     """which samples"""
     emg: Float[Array, "T m"]
     length: Float[Array, "T m"]
@@ -54,11 +54,20 @@ class Data(NamedTuple):
     """recorded; or a guess"""
     fiber_velocity: Float[Array, "T m"]
 
+    def thinned(self, kept: np.ndarray, stride: int) -> Data:
+        """Only these of the rows, counted in steps of `stride` samples."""
+        few = {name: getattr(self, name)[kept] for name in OF_ROWS}
+        return self._replace(**few | {"rows": few["rows"] // stride})
+
+
+OF_ROWS = ("torque", "torque_regressor", "mass", "mass_regressor", "metric", "null_space", "arms", "rows")
+"""What `Data` has of rows; of the signals that make forces all samples are needed."""
+
 
 class Scheme(NamedTuple):
     """How forces are worked out. Static."""
 
-    fibers: str
+    fibers: FiberSource
     step: float
     substeps: int
     order: int = 3
@@ -68,50 +77,46 @@ class Scheme(NamedTuple):
 
 
 def data_of(
-    model: Model, recording: Recording, it: Mechanics, free: np.ndarray, driven: tuple[str, ...], rows: np.ndarray
+    model: Model, recording: Recording, it: Mechanics, null_space: np.ndarray, driven: tuple[str, ...], rows: np.ndarray
 ) -> Data:
     """`rows`: indices of the samples that count."""
     which = [model.muscle_names.index(name) for name in driven]
-    C = it.motion[rows]
     length = it.length[:, which]
     none = np.zeros_like(length)
     fiber, velocity = (none if x is None else x[:, which] for x in (recording.fiber_length, recording.fiber_velocity))
-    return Data(
-        *map(
-            jnp.asarray,
-            (
-                it.need[rows],
-                it.need_per[rows],
-                it.mass[rows],
-                it.mass_per[rows],
-                np.linalg.inv(np.swapaxes(C, 1, 2) @ C),
-                free[rows],
-                it.arms[rows][:, which],
-                rows,
-                select_channels(recording, driven),
-                length,
-                fiber,
-                velocity,
-            ),
-        )
+    torque, torque_regressor, mass, mass_regressor, C = (x[rows] for x in it.inertial)
+    numbers = (
+        torque,
+        torque_regressor,
+        mass,
+        mass_regressor,
+        np.linalg.inv(np.swapaxes(C, 1, 2) @ C),
+        null_space[rows],
+        it.arms[rows][:, which],
+        rows,
+        select_channels(recording, driven),
+        length,
+        fiber,
+        velocity,
     )
+    return Data(*map(jnp.asarray, numbers))
 
 
-def _activation(scheme: Scheme, data: Data, gain: Float[Array, " m"], common: Float[Array, "5"]) -> Float[Array, "T m"]:
+def _activation(scheme: Scheme, data: Data, gain: Float[Array, " m"], common: OfAll) -> Float[Array, "T m"]:
     """Of the driven muscles, at the samples at which forces are worked out: all, or one in `scheme.stride`."""
     return forces.activations(data.emg, gain, common, scheme.step, scheme.substeps)[:: scheme.stride]
 
 
 def _forces(
-    driven: Model, scheme: Scheme, data: Data, muscle: Float[Array, "6 m"], activation: Float[Array, "T m"]
+    driven: Model, scheme: Scheme, data: Data, muscle: OfMuscles, activation: Float[Array, "T m"]
 ) -> tuple[Float[Array, "R m"], Float[Array, "T m"]]:
     """Forces of the driven muscles [N] at the rows, and their fibre lengths [m] at the samples of the activation."""
     driven, rows = forces.with_values(driven, muscle), data.rows
-    if scheme.fibers == "tendon":
+    if scheme.fibers is FiberSource.TENDON:
         force = forces.forces_of_tendons(driven, data.length[rows], activation[rows], data.fiber_length[rows])
         return force, data.fiber_length
     fiber, velocity = data.fiber_length, data.fiber_velocity
-    if scheme.fibers == "solved":
+    if scheme.fibers is FiberSource.SOLVED:
         length, step = data.length[:: scheme.stride], scheme.stride * scheme.step
         fiber = forces.solved_fibers(driven, length, activation, step, fiber, scheme.order)
         velocity = forces.rate_of(fiber, step, scheme.order)
@@ -119,10 +124,19 @@ def _forces(
 
 
 def muscle_forces(
-    driven: Model, scheme: Scheme, data: Data, muscle: Float[Array, "6 m"], common: Float[Array, "5"]
+    driven: Model, scheme: Scheme, data: Data, unknowns: Unknowns
 ) -> tuple[Float[Array, "R m"], Float[Array, "T m"]]:
     """Forces of the driven muscles [N] at the rows, and their fibre lengths [m] at all samples, or one in `scheme.stride`."""
-    return _forces(driven, scheme, data, muscle, _activation(scheme, data, muscle[5], common))
+    activation = _activation(scheme, data, unknowns.muscle["emg_gain"], unknowns.common)
+    return _forces(driven, scheme, data, unknowns.muscle, activation)
+
+
+@partial(jax.jit, static_argnums=1)
+def fibers_at_rest(driven: Model, scheme: Scheme, data: Data, unknowns: Unknowns) -> Fibers:
+    """Where the first search for fibres may start."""
+    activation = _activation(scheme, data, unknowns.muscle["emg_gain"], unknowns.common)
+    path = data.length[:: scheme.stride]
+    return Fibers(forces.resting_fibers(forces.with_values(driven, unknowns.muscle), path, activation), path)
 
 
 def _lower(K: Float[Array, "k k"]) -> list[list[Array]]:
@@ -145,40 +159,33 @@ def _weighted(K: Float[Array, "k k"], s: Float[Array, " k"]) -> Float[Array, " k
     return jnp.stack(x)
 
 
-def _sample(
-    moments: Array, tau: Array, need: Array, need_per: Array, mass: Array, mass_per: Array, metric: Array, N: Array
-) -> Array:
-    """[k] r of one sample; `tau` [n] is what the muscles with EMG supply."""
-    left = (mass + mass_per @ moments) @ N  # Mr N
-    return _weighted(left.T @ metric @ left, N.T @ (need + need_per @ moments - tau))
+def _sample(inertial: Array, tau: Array, at: Data) -> Array:
+    """[k] r of one sample, from the sample's mechanics; `tau` [n] is what the muscles with EMG supply."""
+    N = at.null_space
+    left = (at.mass + at.mass_regressor @ inertial) @ N  # Mr N
+    return _weighted(left.T @ at.metric @ left, N.T @ (at.torque + at.torque_regressor @ inertial - tau))
 
 
-_GEOMETRY = (0, 0, 0, 0, 0, 0)
+_BY_ROW = Data(**{name: 0 if name in OF_ROWS else None for name in Data._fields})  # pyright: ignore[reportArgumentType]
 
 
 @partial(jax.jit, static_argnums=1)
-def residual(
-    driven: Model, scheme: Scheme, data: Data, unknowns: Unknowns
-) -> tuple[Float[Array, "R k"], Float[Array, "T m"]]:
-    """r [rad/s^2 for rotations] of every row, and the fibre lengths."""
-    force, fiber = muscle_forces(driven, scheme, data, unknowns.muscle, unknowns.common)
+def residual(driven: Model, scheme: Scheme, data: Data, unknowns: Unknowns) -> tuple[Float[Array, "R k"], Fibers]:
+    """r [rad/s^2 for rotations] of every row, and the fibres."""
+    force, fiber = muscle_forces(driven, scheme, data, unknowns)
     tau = jnp.einsum("tmn,tm->tn", data.arms, force)
-    r = jax.vmap(_sample, (None, 0, *_GEOMETRY))(unknowns.moments, tau, *_geometry(data))
-    return r, fiber
-
-
-def _geometry(data: Data) -> tuple[Array, ...]:
-    return data.need, data.need_per, data.mass, data.mass_per, data.metric, data.unreached
+    r = jax.vmap(_sample, (None, 0, _BY_ROW))(unknowns.inertial, tau, data)
+    return r, Fibers(fiber, data.length[:: scheme.stride])
 
 
 class Linear(NamedTuple):
-    """The residual and its derivatives by everything in `Unknowns`."""
+    """The residual and its derivatives by everything in `Unknowns` but other numbers of the model."""
 
     r: Float[Array, "R k"]
-    by_moments: Float[Array, "R k 10b"]
-    by_muscle: Float[Array, "R k 6 m"]
-    by_common: Float[Array, "R k 5"]
-    fiber: Float[Array, "T m"]
+    by_inertial: Float[Array, "R k inertial"]
+    by_muscle: dict[str, Float[Array, "R k m"]]
+    by_common: dict[str, Float[Array, "R k"]]
+    fibers: Fibers
 
 
 @partial(jax.jit, static_argnums=1)
@@ -186,26 +193,30 @@ def linearized(driven: Model, scheme: Scheme, data: Data, unknowns: Unknowns) ->
     """Forward mode: muscles do not mix, so that one direction serves each kind of number of all muscles. Gain and common numbers
     act through the activation only, the other numbers of muscles do not."""
     muscle, common = unknowns.muscle, unknowns.common
-    own, m = len(MUSCLE) - 1, muscle.shape[1]
-    activation, slope = jax.linearize(partial(_activation, scheme, data), muscle[own], common)
-    by_gain = slope(jnp.ones(m), jnp.zeros(5))
-    by_common = jax.vmap(lambda one: slope(jnp.zeros(m), one))(jnp.eye(5))
+    gain = muscle["emg_gain"]
+    activation, slope = jax.linearize(partial(_activation, scheme, data), gain, common)
+    by_gain = slope(jnp.ones_like(gain), jax.tree.map(jnp.zeros_like, common))
+    by_common = jax.vmap(lambda one: slope(jnp.zeros_like(gain), one))(
+        dict(zip(COMMON, jnp.eye(len(COMMON)), strict=True))
+    )
     force, slope, fiber = jax.linearize(partial(_forces, driven, scheme, data), muscle, activation, has_aux=True)
-    kinds = jnp.broadcast_to(jnp.eye(6)[:own, :, None], (own, 6, m))
+    kinds = {name: jnp.zeros((len(OF_MODEL), len(gain))) for name in MUSCLE}
+    kinds |= {name: kinds[name].at[k].set(1.0) for k, name in enumerate(OF_MODEL)}
     by_muscle = jax.vmap(lambda one: slope(one, jnp.zeros_like(activation)))(kinds)
-    by_signal = jax.vmap(lambda one: slope(jnp.zeros_like(muscle), one))(jnp.stack([by_gain, *by_common]))
-    slopes = jnp.concatenate([by_muscle, by_signal])  # [11, R, m]
+    still = jax.tree.map(jnp.zeros_like, muscle)
+    by_signal = jax.vmap(lambda one: slope(still, one))(jnp.stack([by_gain, *by_common]))
     tau = jnp.einsum("tmn,tm->tn", data.arms, force)
-    sample = partial(jax.vmap, in_axes=(None, 0, *_GEOMETRY))
-    r = sample(_sample)(unknowns.moments, tau, *_geometry(data))
-    by_moments, by_tau = sample(jax.jacfwd(_sample, argnums=(0, 1)))(unknowns.moments, tau, *_geometry(data))
+    sample = partial(jax.vmap, in_axes=(None, 0, _BY_ROW))
+    r = sample(_sample)(unknowns.inertial, tau, data)
+    by_inertial, by_tau = sample(jax.jacfwd(_sample, argnums=(0, 1)))(unknowns.inertial, tau, data)
     by_force = jnp.einsum("tkn,tmn->tkm", by_tau, data.arms)
+    slopes = dict(zip((*OF_MODEL, "emg_gain", *COMMON), [*by_muscle, *by_signal], strict=True))  # [R, m] each
     return Linear(
         r,
-        by_moments,
-        jnp.einsum("tkm,ftm->tkfm", by_force, slopes[:6]),
-        jnp.einsum("tkm,ctm->tkc", by_force, slopes[6:]),
-        fiber,
+        by_inertial,
+        {name: by_force * slopes[name][:, None, :] for name in MUSCLE},
+        {name: jnp.einsum("tkm,tm->tk", by_force, slopes[name]) for name in COMMON},
+        Fibers(fiber, data.length[:: scheme.stride]),
     )
 
 
@@ -216,12 +227,12 @@ def by_envelope(
     """What changes of the envelopes do to the muscles' forces, and what these do to the residual."""
 
     def force(emg: Array) -> Array:
-        return muscle_forces(driven, scheme, data._replace(emg=emg), unknowns.muscle, unknowns.common)[0]
+        return muscle_forces(driven, scheme, data._replace(emg=emg), unknowns)[0]
 
     value, slope = jax.linearize(force, data.emg)
     slopes = lax.map(slope, changes, batch_size=8)
     tau = jnp.einsum("tmn,tm->tn", data.arms, value)
-    by_tau = jax.vmap(jax.jacfwd(_sample, argnums=1), (None, 0, *_GEOMETRY))(unknowns.moments, tau, *_geometry(data))
+    by_tau = jax.vmap(jax.jacfwd(_sample, argnums=1), (None, 0, _BY_ROW))(unknowns.inertial, tau, data)
     return slopes, jnp.einsum("tkn,tmn->tkm", by_tau, data.arms)
 
 

@@ -8,9 +8,9 @@ import jax
 import jax.numpy as jnp
 import numpy as np
 
-from . import inertia
+from ..inverse.regressors import inertial_parameters
+from .identifiability import BaseParameters
 from .parameters import Parameters
-from .rank import BaseParameters
 
 
 @dataclass(frozen=True)
@@ -38,7 +38,7 @@ def scores(p: Parameters, base: BaseParameters, found: np.ndarray, true: np.ndar
     count = p.of_bodies
     of_base = np.zeros(0)
     if count:
-        values = [base.combine @ moments_of(p, x) for x in (found, true)]
+        values = [base.combine @ inertial_parameters_of(p, x) for x in (found, true)]
         of_base = 100 * np.abs(values[0] - values[1]) / np.abs(values[1])
     good = error[well & known]
     return Scores(
@@ -52,6 +52,6 @@ def scores(p: Parameters, base: BaseParameters, found: np.ndarray, true: np.ndar
     )
 
 
-def moments_of(p: Parameters, physical: np.ndarray) -> np.ndarray:
-    """`inertia.moments` of all bodies, one after the other."""
-    return np.asarray(jax.vmap(inertia.moments)(jnp.asarray(physical[: p.of_bodies].reshape(-1, 10)))).ravel()
+def inertial_parameters_of(p: Parameters, physical: np.ndarray) -> np.ndarray:
+    """Inertial parameters (`regressors.PHI`) of all bodies, one after the other."""
+    return np.asarray(jax.vmap(inertial_parameters)(jnp.asarray(physical[: p.of_bodies].reshape(-1, 10)))).ravel()

@@ -8,18 +8,20 @@ few iterations tell whether that leads anywhere better (basin hopping, Wales and
 
 from __future__ import annotations
 
+import os
 from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
-from typing import Any
 
 import jax.numpy as jnp
 import numpy as np
 from threadpoolctl import threadpool_limits
 
 from ...errors import MyogradError
-from .checkpoint import load, save
-from .fit import Fit, Prior, Progress, default_spread, fit, loss_of
+from ..least_squares import Options
+from ..parameters import Prior, default_prior
+from .checkpoint import Checkpoint, load, save
+from .fit import Fit, Progress, fit, loss_of
 from .parameters import Parameters
 from .problem import Problem
 
@@ -29,7 +31,7 @@ AT_ONCE = 2  # one of either kind: a fit keeps one processor busy
 SAME = 5.0  # in -2 log of the posterior: closer than this is the same minimum
 EXPLAINED = 5e-5  # of the residual at the start: less is noise-free data at its minimum
 ROUGH = 0.75  # of the rough residual: where all rows computed well have less, it is mostly the roughness
-HOPELESS = 5.0  # times the best loss, early in a first look
+UNPROMISING = 5.0  # times the best loss, early in a first look
 KICK = (0.02, 0.15)  # of all numbers, relative
 OTHER = 0.15  # of the optimal fibre length: change of one muscle's lengths
 
@@ -49,39 +51,55 @@ def spread_starts(
 def search(
     problem: Problem,
     start: np.ndarray | None = None,
-    rows: int = 400,
+    options: Options | None = None,
+    prior: Prior | None = None,
     report: Callable[[Progress], None] = lambda _: None,
-    **options: Any,
+    checkpoint: str | os.PathLike[str] | None = None,
+    rows: int = 400,
 ) -> Fit:
     """`fit`, after a search for the best minimum with about so many of the rows. All fits have the same prior, about `start`.
 
     `checkpoint`, as of `fit`: written at every hop, too, and gone on from. Meanwhile the whole process's BLAS has one thread.
     """
-    p = problem.parameters
+    p, options = problem.parameters, options or Options()
     z = p.start() if start is None else np.asarray(start, float)
-    prior = options.pop("prior", None) or Prior(z.copy(), default_spread(p))
-    checkpoint = options.get("checkpoint")
+    prior = prior or default_prior(p, z)
     saved = load(checkpoint, problem)
-    if saved and int(saved["hop"]) < 0:  # the search was done
-        return fit(problem, z, report=report, **options)
-    rough = problem.rough(rows)
-    common: dict[str, Any] = {"prior": prior, "robust": options.get("robust"), "stall": SAME}
-    best = fit(rough, saved.get("z", z), iterations=FULL, report=report, **common)
-    begun = float(saved["losses"][0]) if saved else best.history[0][0]
+    if saved is not None and saved.hop is None:  # the search was done
+        return fit(problem, z, options, report=report, checkpoint=checkpoint)
+    best = _hops(problem, saved or Checkpoint(z, prior, hop=0), problem.rough(rows), options, report, checkpoint)
+    if checkpoint is not None:
+        Path(checkpoint).unlink(missing_ok=True)  # it was of the search
+    return fit(problem, best.z, options, prior, report, checkpoint)
+
+
+def _hops(
+    problem: Problem,
+    saved: Checkpoint,
+    rough: Problem,
+    options: Options,
+    report: Callable[[Progress], None],
+    checkpoint: str | os.PathLike[str] | None,
+) -> Fit:
+    """The best fit of the rough problem that hops from `saved` on lead to."""
+    p, prior, first = problem.parameters, saved.prior, saved.hop or 0
+    full = Options(FULL, options.huber, stall=SAME)
+    best = fit(rough, saved.z, full, prior, report)
+    begun = saved.history[0][0] if saved.history else best.history[0][0]
     done = _explained(problem, best, begun)
-    first = int(saved.get("hop", 0))
     random, lengths, in_vain = np.random.default_rng(first), _lengths(p), 0
 
     def tried(there: np.ndarray) -> tuple[float, np.ndarray]:
+        look = Options(SCREEN, options.huber, stall=SAME, unpromising=UNPROMISING * best.loss)
         try:
-            one = fit(rough, there, iterations=SCREEN, hopeless=HOPELESS * best.loss, **common)
+            one = fit(rough, there, look, prior)
         except MyogradError:
             return np.inf, there  # fibres that cannot balance there
         return one.merit, one.z
 
     with ThreadPoolExecutor(AT_ONCE) as threads:
         for hop in range(first, HOPS, AT_ONCE):
-            save(checkpoint, problem, best.z, 1e-3, 0, prior, [(begun, best.physical)], hop)
+            save(checkpoint, problem, Checkpoint(best.z, prior, history=[(begun, best.physical)], hop=hop))
             if done or in_vain >= PATIENCE:
                 break
             report(Progress(hop, HOPS, best.loss, best.offset))
@@ -91,11 +109,9 @@ def search(
             in_vain += len(away)
             value, other = min(threads.map(tried, away), key=lambda one: one[0])
             if value < best.merit - SAME:
-                best = fit(rough, other, iterations=FULL, report=report, **common)
+                best = fit(rough, other, full, prior, report)
                 done, in_vain = _explained(problem, best, begun), 0
-    if checkpoint is not None:
-        Path(checkpoint).unlink(missing_ok=True)  # it was of the search
-    return fit(problem, best.z, prior=prior, report=report, **options)
+    return best
 
 
 def _kicked(p: Parameters, z: np.ndarray, random: np.random.Generator) -> np.ndarray:
@@ -105,18 +121,24 @@ def _kicked(p: Parameters, z: np.ndarray, random: np.random.Generator) -> np.nda
     return z + kick
 
 
-def _lengths(p: Parameters) -> list[list[int]]:
-    """Of each muscle, where its free lengths are in a vector: of optimal fibre and slack tendon."""
-    wanted = [[f"{muscle} {name}" for name in ("optimal_fiber_length", "tendon_slack_length")] for muscle in p.muscles]
-    found = [[i for i, name in enumerate(p.names) if name in names] for names in wanted]
-    return [places for places in found if places]
+def _lengths(p: Parameters) -> list[tuple[str, list[int]]]:
+    """Each muscle that has free lengths, of optimal fibre or slack tendon, and where these are in a vector."""
+    kinds = ("optimal_fiber_length", "tendon_slack_length")
+    found = [
+        (muscle, [p.places[f"{muscle}.{kind}"] for kind in kinds if f"{muscle}.{kind}" in p.places])
+        for muscle in p.muscles
+    ]
+    return [(muscle, places) for muscle, places in found if places]
 
 
-def _other_muscle(p: Parameters, z: np.ndarray, places: list[int], random: np.random.Generator) -> np.ndarray:
+def _other_muscle(
+    p: Parameters, z: np.ndarray, lengths: tuple[str, list[int]], random: np.random.Generator
+) -> np.ndarray:
     """One muscle with other lengths, so that it may come to the other side of its optimal length."""
+    muscle, places = lengths
+    optimal = p.stated_muscle["optimal_fiber_length"][p.muscles.index(muscle)]
     physical = np.asarray(p.physical(jnp.asarray(z))).copy()
-    muscle = p.muscles.index(p.names[places[0]].split()[0])
-    physical[places] += OTHER * p.stated_muscle[1, muscle] * random.standard_normal(len(places))
+    physical[places] += OTHER * optimal * random.standard_normal(len(places))
     return np.concatenate([z[: p.of_bodies], p.vector(physical)[p.of_bodies :]])
 
 

@@ -1,9 +1,11 @@
-"""The recordings that ship with Myograd: a person's arm, two movements and an unseen third (made by `studies/_recordings.py`)."""
+"""The recordings that ship with Myograd: a person's arm, two movements and an unseen third (made by
+`scripts/shipped/recordings.py`)."""
 
 from __future__ import annotations
 
 import json
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 
@@ -11,9 +13,8 @@ from ... import models
 from ...errors import MyogradError, nearest
 from ...files.models import load_model
 from ...model.model import Model
-from . import inertia
-from .parameters import COMMON, MUSCLE, Parameters
-from .recording import Recording, follow
+from ..recording import Recording, follow
+from .parameters import Parameters
 
 FOLDER = Path(models.__file__).parent / "data"
 MOVEMENTS = ("move1", "move2", "move3")
@@ -43,23 +44,26 @@ def shipped_recording(name: str, model: Model | None = None, fibers: bool = True
     )
 
 
+def _person() -> dict[str, Any]:
+    return json.loads((FOLDER / "arm_person.json").read_text())
+
+
+def shipped_numbers() -> dict[str, float]:
+    """The person's own numbers, by name: those that are not the shipped arm's, and those of the EMG."""
+    return _person()["numbers"]
+
+
 def shipped_truth(p: Parameters) -> np.ndarray:
-    """The person's own numbers, in the order of `p.names`."""
-    person = json.loads((FOLDER / "arm_person.json").read_text())
-    values = [person["bodies"][body][name] for body in p.bodies for name in inertia.NAMES]
-    values += [
-        1.0 if MUSCLE[f] == "emg_gain" else person["muscles"][p.muscles[m]][MUSCLE[f]]
-        for f, m in np.argwhere(p.free_muscle)
-    ]
-    values += [person["common"][name] for name, free in zip(COMMON, p.free_common, strict=True) if free]
-    return np.array(values)
+    """The person's own numbers, in the order of `p.names`; gains of the EMG are one."""
+    known = shipped_numbers()
+    return np.array([1.0 if number.field == "emg_gain" else known[number.name] for number in p.numbers])
 
 
 def shipped_bodies() -> tuple[str, ...]:
     """Bodies whose inertia is the person's own, and not the shipped arm's."""
-    return tuple(json.loads((FOLDER / "arm_person.json").read_text())["bodies"])
+    return tuple(_person()["bodies"])
 
 
 def shipped_deep() -> tuple[str, ...]:
     """Muscles of the shipped arm that surface EMG does not reach."""
-    return tuple(json.loads((FOLDER / "arm_person.json").read_text())["deep"])
+    return tuple(_person()["deep"])

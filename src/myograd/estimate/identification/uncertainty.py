@@ -9,13 +9,17 @@ values lie about the prior's center.
 from __future__ import annotations
 
 from dataclasses import dataclass
+from enum import StrEnum
 
 import jax
 import jax.numpy as jnp
 import numpy as np
 from scipy import signal
 
-from .fit import Fit, Prior, default_spread
+from ..inverse.regressors import NAMES
+from ..parameters import Number, default_prior
+from .choices import COMMON_NUMBERS
+from .fit import Fit
 from .problem import Problem
 
 WELL = 0.05  # relative standard error up to which a number counts as well determined ...
@@ -23,6 +27,18 @@ NOISE = 0.01  # ... at this white noise of the residual [rad/s^2]
 OPEN = 1e-12  # part of the largest singular value below which a combination has no effect
 MEMORY = 0.5  # s over which the autocovariance is kept
 OF_INTERVAL = 1.959964  # standard errors to either side of a 95 % interval
+LEARNED = (
+    0.5  # of the prior's variance: where the recording has not taken as much of it away, a number is the model's own
+)
+TIMING = tuple(number.field for number in COMMON_NUMBERS)
+
+
+class Verdict(StrEnum):
+    """Of a number that was looked for."""
+
+    WELL_DETERMINED = "well determined"
+    POORLY_DETERMINED = "poorly determined"
+    AT_LIMIT = "at its limit"
 
 
 def relative_errors(problem: Problem, z: np.ndarray, noise: float = NOISE) -> np.ndarray:
@@ -49,7 +65,7 @@ class Uncertainty:
     """standard errors, in the numbers' own units"""
     covariance: np.ndarray
     learned: np.ndarray
-    """from 0 to 1: how much of what was unknown before (the prior's variance) the recording has settled"""
+    """from 0 to 1: how much of what was unknown before (the prior's variance) the recording has taken away"""
     noise: float
     """of the residual, root mean square [rad/s^2]"""
     correlation: float
@@ -63,22 +79,34 @@ class Uncertainty:
         """[2, parameters] 95 % intervals."""
         return fit.physical + OF_INTERVAL * np.array([[-1.0], [1.0]]) * self.errors
 
-    def open_combinations(self, names: tuple[str, ...], most: int = 6) -> list[str]:
-        """In words: what the recording does not settle to within 100 %, worst first, without the prior."""
+    def verdicts(self, fit: Fit) -> list[Verdict]:
+        """Of every number."""
+        p = fit.problem.parameters
+        limits = set(p.near_limits(fit.z))
+        return [
+            Verdict.AT_LIMIT
+            if name in limits
+            else Verdict.WELL_DETERMINED
+            if learned > LEARNED
+            else Verdict.POORLY_DETERMINED
+            for name, learned in zip(p.names, self.learned, strict=True)
+        ]
+
+    def null_combinations(self, numbers: tuple[Number, ...], most: int = 6) -> list[str]:
+        """In words: what the recording does not determine to within 100 %, worst first, without the prior."""
         said = []
         for value, row in zip(self.singular[::-1], self.combinations[::-1], strict=True):
             if value > 1 or len(said) == most:
                 break
             main = np.argsort(-np.abs(row))[:4]
-            parts = [f"{row[i]:+.2f} {names[i]}" for i in main if abs(row[i]) > 0.15]
-            said.append(f"{' '.join(parts)}: {advice(names[main[0]])}")
+            parts = [f"{row[i]:+.2f} {numbers[i].name}" for i in main if abs(row[i]) > 0.15]
+            said.append(f"{' '.join(parts)}: {advice(numbers[main[0]].field)}")
         return said
 
 
-def advice(name: str) -> str:
-    """What movement would settle a number."""
-    number = name.rpartition(" ")[2]
-    if number.startswith(("I", "com_", "mass")):
+def advice(field: str) -> str:
+    """What movement would determine a number."""
+    if field in NAMES:
         return "needs faster changes of speed about other axes, in more postures"
     return {
         "pennation_angle": "needs fibres that get much longer and shorter while the muscle is active",
@@ -87,7 +115,8 @@ def advice(name: str) -> str:
         "max_contraction_velocity": "needs faster shortening and lengthening while the muscle is active",
         "max_isometric_force": "needs more activity of this muscle alone",
         "emg_gain": "needs strong activity; a gain and a maximum force do nearly the same",
-    }.get(number, "needs abrupt changes of EMG")
+        **dict.fromkeys(TIMING, "needs abrupt changes of EMG"),
+    }.get(field, "needs movements on which it has more influence")
 
 
 def uncertainty(fit: Fit) -> Uncertainty:
@@ -99,20 +128,20 @@ def uncertainty(fit: Fit) -> Uncertainty:
     if fit.weights is not None:
         r, J = fit.weights * r, fit.weights[:, None] * J
     J = J * scale
-    prior = fit.prior or Prior(z, default_spread(p))
+    prior = fit.prior or default_prior(p, z)
     _, A = prior.rows(p, z)
-    noise, settled = _noise(r, J, A)
+    noise, determined = _noise(r, J, A)
     H = J.T @ J / noise**2 + A.T @ A
     spread = np.zeros_like(H)
     white = noise**2 * (J.T @ J)
-    k = problem.seen.equations
+    k = problem.identifiability.equations
     for rows, scheme, own_r, own_J in zip(
         problem.compared, problem.schemes, problem.parts(r), problem.parts(J), strict=True
     ):
         step = scheme.step * float(np.median(np.diff(rows))) if len(rows) > 1 else scheme.step
         for i in range(k):
             spread += _correlated(own_r[i::k], own_J[i::k], max(1, int(MEMORY / step)))
-    spread *= len(r) / (len(r) - settled)
+    spread *= len(r) / (len(r) - determined)
     inverse = np.linalg.inv(H)
     covariance = inverse @ (spread / noise**4 + A.T @ A) @ inverse
     per = np.asarray(jax.jacfwd(p.physical)(jnp.asarray(z))) * scale
@@ -131,14 +160,14 @@ def uncertainty(fit: Fit) -> Uncertainty:
 
 
 def _noise(r: np.ndarray, J: np.ndarray, A: np.ndarray) -> tuple[float, float]:
-    """The residual's noise, and how many numbers the residual rather than the prior (rows A) has settled: each of them takes a
+    """The residual's noise, and how many numbers the residual rather than the prior (rows A) determines: each of them takes a
     row's noise away."""
-    settled = 0.0
+    determined = 0.0
     for _ in range(5):  # one depends on the other, weakly
-        noise = float(np.sqrt(r @ r / (len(r) - settled)))
+        noise = float(np.sqrt(r @ r / (len(r) - determined)))
         data = J.T @ J / noise**2
-        settled = min(float(np.trace(np.linalg.solve(data + A.T @ A, data))), len(r) - 1.0)
-    return noise, settled
+        determined = min(float(np.trace(np.linalg.solve(data + A.T @ A, data))), len(r) - 1.0)
+    return noise, determined
 
 
 def _correlated(r: np.ndarray, J: np.ndarray, lags: int) -> np.ndarray:

@@ -9,17 +9,17 @@ Both sides' left halves are linear in the inertial parameters of bodies; C, the 
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from functools import partial
+from typing import NamedTuple
 
 import equinox as eqx
 import jax
 import jax.numpy as jnp
 import numpy as np
 from jax import lax
-from jaxtyping import Array
+from jaxtyping import Array, Float
 
-from ...dynamics import constraints as held
+from ...dynamics import constraints
 from ...dynamics.accelerations import inverse_dynamics
 from ...dynamics.batch import batched
 from ...dynamics.energy import mass_matrix
@@ -31,26 +31,30 @@ from ...path.api import muscle_rows, need_paths
 from ...path.length import lengths_and_gradient
 from ...system.rates import applied_forces
 from ...system.state import State
-from ..identification.inertia import regressors
-from ..identification.recording import Recording, check_recording
+from ..recording import Recording, check_recording
+from .regressors import regressors
 
 CHUNK = 32  # samples at a time
 
 
-@dataclass(frozen=True, eq=False)
-class Mechanics:
-    """Of T samples, n free directions of motion, b bodies whose inertia is asked for, m muscles. NumPy."""
+class Inertial(NamedTuple):
+    """Of T samples, n free directions of motion; `inertial`: ten parameters (`regressors.PHI`) of each body that is asked for."""
 
-    need: np.ndarray
-    """[T, n] generalised forces that the motion needs, but for those bodies; less known forces"""
-    need_per: np.ndarray
-    """[T, n, 10 b] what those bodies need, per unit of their moments (`inertia.moments`)"""
-    mass: np.ndarray
-    """[T, n, n] inertia of the free motion, but for those bodies"""
-    mass_per: np.ndarray
-    """[T, n, n, 10 b]"""
-    motion: np.ndarray
-    """[T, c, n] C"""
+    torque: Float[Array, "T n"]
+    """inverse-dynamics torques `C^T (M udot + b)`, but for those bodies; less known forces"""
+    torque_regressor: Float[Array, "T n inertial"]
+    """those bodies' torques, per unit of their inertial parameters"""
+    mass: Float[Array, "T n n"]
+    """inertia of the free motion, but for those bodies"""
+    mass_regressor: Float[Array, "T n n inertial"]
+    motion: Float[Array, "T c n"]
+    """C"""
+
+
+class Mechanics(NamedTuple):
+    """Everything that a recording's motion decides, of T samples and m muscles. NumPy."""
+
+    inertial: Inertial
     arms: np.ndarray
     """[T, m, n] generalised forces of unit tensions"""
     length: np.ndarray
@@ -58,31 +62,35 @@ class Mechanics:
 
 
 def mechanics(model: Model, recording: Recording, bodies: tuple[str, ...], accept: tuple[str, ...] = ()) -> Mechanics:
-    """Everything that a recording's motion decides."""
+    """Of a recording, with the given bodies' inertia still to be found."""
     check_recording(model, recording)
     need_constraints(model, "identification", accept)
     for name in bodies:
         if name not in model.body_names:
             raise ModelError(f"there is no body {name!r} to identify{nearest(name, model.body_names)}")
-    it = recording
-    need, need_per, mass, mass_per, motion = (
-        np.asarray(x) for x in _terms(model, jnp.asarray(it.q), jnp.asarray(it.u), jnp.asarray(it.udot), bodies)
-    )
+    q, u, udot = (jnp.asarray(x) for x in (recording.q, recording.u, recording.udot))
+    moved = inertial_mechanics(model, q, u, udot, bodies)
     if model.terms:
-        need = need - _known_forces(model, it, motion, accept)
-    length, pull = it.length, it.pull
+        moved = moved._replace(torque=moved.torque - known_torques(model, q, u, moved.motion, accept))
+    moved = jax.tree.map(np.asarray, moved)
+    length, pull = recording.length, recording.pull
     if length is None or pull is None:
         need_paths(model, "identification", accept)
-        found = [np.asarray(x) for x in _paths(model, jnp.asarray(it.q))]
+        found = [np.asarray(x) for x in lengths_and_pulls(model, q)]
         length = found[0] if length is None else length
         pull = found[1] if pull is None else pull
-    arms = np.einsum("tmc,tcn->tmn", pull, motion)
-    return Mechanics(need, need_per, mass, mass_per, motion, arms, length)
+    return Mechanics(moved, np.einsum("tmc,tcn->tmn", pull, moved.motion), length)
 
 
 @partial(jax.jit, static_argnames="bodies")
-def _terms(model: Model, q: Array, u: Array, udot: Array, bodies: tuple[str, ...]) -> tuple[Array, ...]:
-    """The first five of `Mechanics`. Compiled once per structure of a model, not per recording."""
+def inertial_mechanics(
+    model: Model,
+    q: Float[Array, "T c"],
+    u: Float[Array, "T c"],
+    udot: Float[Array, "T c"],
+    bodies: tuple[str, ...],
+) -> Inertial:
+    """Compiled once per structure of a model, not per recording. Known forces are not taken off yet."""
     which = np.array([model.body_names.index(name) for name in bodies], int)
     rest = eqx.tree_at(lambda m: m.bodies.mass, model, model.bodies.mass.at[which].set(0.0))
 
@@ -90,19 +98,19 @@ def _terms(model: Model, q: Array, u: Array, udot: Array, bodies: tuple[str, ...
         q, u, udot = sample
         C = free_motion(model, q)
         n, count = C.shape[1], 10 * len(bodies)
-        needed, mass = C.T @ inverse_dynamics(rest, q, u, udot), C.T @ mass_matrix(rest, q) @ C
+        torque, mass = C.T @ inverse_dynamics(rest, q, u, udot), C.T @ mass_matrix(rest, q) @ C
         if not bodies:
-            return needed, mass, C
-        per_need, per_mass = regressors(model, q, u, udot, C, bodies)
-        return needed, mass, C, per_need.reshape(n, count), per_mass.reshape(n, n, count)
+            return torque, mass, C
+        by_torque, by_mass = regressors(model, q, u, udot, C, bodies)
+        return torque, mass, C, by_torque.reshape(n, count), by_mass.reshape(n, n, count)
 
-    needed, mass, C, *per = lax.map(of, (q, u, udot), batch_size=CHUNK)
-    per_need, per_mass = per or (jnp.zeros((*needed.shape, 0)), jnp.zeros((*mass.shape, 0)))
-    return needed, per_need, mass, per_mass, C
+    torque, mass, C, *per = lax.map(of, (q, u, udot), batch_size=CHUNK)
+    by_torque, by_mass = per or (jnp.zeros((*torque.shape, 0)), jnp.zeros((*mass.shape, 0)))
+    return Inertial(torque, by_torque, mass, by_mass, C)
 
 
 @jax.jit
-def _paths(model: Model, q: Array) -> tuple[Array, Array]:
+def lengths_and_pulls(model: Model, q: Float[Array, "T c"]) -> tuple[Float[Array, "T m"], Float[Array, "T m c"]]:
     """Lengths of the muscles' paths, and generalised forces of unit tensions."""
 
     def of(q: Array) -> tuple[Array, Array]:
@@ -112,17 +120,23 @@ def _paths(model: Model, q: Array) -> tuple[Array, Array]:
     return lax.map(of, q, batch_size=CHUNK)
 
 
-def free_motion(model: Model, q: Array) -> Array:
-    """[c, n] C: the motions that all constraints allow. Columns are the free coordinates' unless loops tie these."""
-    C = held.rates_per_free(model, q)
+def free_motion(model: Model, q: Float[Array, " c"]) -> Float[Array, "c n"]:
+    """C: the motions that all constraints allow. Columns are the free coordinates' unless loops tie these."""
+    C = constraints.rates_per_free(model, q)
     if len(model.constraints.implicit_rows):
-        G = held.jacobian_rows(model, pose(model, q), q)[model.constraints.implicit_rows] @ C
+        G = constraints.jacobian_rows(model, pose(model, q), q)[model.constraints.implicit_rows] @ C
         C = C @ jnp.linalg.svd(G, full_matrices=True)[2][len(model.constraints.implicit_rows) :].T
     return C
 
 
-def _known_forces(model: Model, it: Recording, motion: np.ndarray, accept: tuple[str, ...]) -> np.ndarray:
-    """[T, n] generalised forces of springs, limits and contacts, whose parameters are not asked for; actuators are off."""
+def known_torques(
+    model: Model,
+    q: Float[Array, "T c"],
+    u: Float[Array, "T c"],
+    motion: Float[Array, "T c n"],
+    accept: tuple[str, ...] = (),
+) -> Float[Array, "T n"]:
+    """Generalised forces of springs, limits and contacts on the free motion; actuators are off."""
     without = eqx.tree_at(
         lambda m: m.muscles.max_isometric_force, model, jnp.zeros_like(model.muscles.max_isometric_force)
     )
@@ -132,4 +146,17 @@ def _known_forces(model: Model, it: Recording, motion: np.ndarray, accept: tuple
     def of(q: Array, u: Array) -> Array:
         return applied_forces(without, State(q, u, idle, fibers), jnp.zeros(len(model.control_names)), accept=accept)
 
-    return np.einsum("tcn,tc->tn", motion, np.asarray(batched(of, CHUNK)(it.q, it.u)))
+    return jnp.einsum("tcn,tc->tn", motion, batched(of, CHUNK)(q, u))
+
+
+def with_bodies(it: Mechanics, inertial: np.ndarray) -> Mechanics:
+    """The mechanics of bodies whose inertial parameters have been found: nothing of them is left to ask for."""
+    was = it.inertial
+    return it._replace(
+        inertial=was._replace(
+            torque=was.torque + was.torque_regressor @ inertial,
+            torque_regressor=was.torque_regressor[:, :, :0],
+            mass=was.mass + was.mass_regressor @ inertial,
+            mass_regressor=was.mass_regressor[:, :, :, :0],
+        )
+    )

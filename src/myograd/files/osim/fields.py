@@ -60,12 +60,12 @@ class Fields:
         return FileFormatError(f"{label(self.node)}: {message}", self.source.path, line)
 
     def close(self) -> None:
-        """Report the properties that OpenSim does not know (or that are there twice): it ignores them."""
+        """Report the properties that OpenSim does not know (or that occur twice): it ignores them."""
         seen = {child.tag for child in self.node.children}.difference(child.tag for child in self._left)
         owner, what = self.node.attributes.get("name", ""), f"this property of {label(self.node)}"
         for child in self._left:
             if child.tag in seen:
-                self.source.note("unknown", child, f"{what} is there twice; the first one counts", owner)
+                self.source.note("unknown", child, f"{what} occurs twice; the first one is used", owner)
             elif child.tag != "components":
                 self.source.note("unknown", child, f"{what} is unknown to OpenSim 4.6", owner)
             else:  # every component may own others
@@ -90,7 +90,9 @@ class Fields:
         wrapper = self.take(name)
         if wrapper is not None:
             for extra in wrapper.children[1:]:
-                self.source.note("unknown", extra, f"{name} of {label(self.node)} is one object; the first one counts")
+                self.source.note(
+                    "unknown", extra, f"{name} of {label(self.node)} must be one object; the first one is used"
+                )
             return wrapper.children[0] if wrapper.children else wrapper
         for child in self._left:
             if child.attributes.get("name") == name:
@@ -130,7 +132,7 @@ class Fields:
         """The name of the object; OpenSim takes the class in lower case where there is none."""
         name = self.node.attributes.get("name") or self.node.tag.lower()
         if _ILLEGAL_IN_NAMES.search(name):
-            raise self.error("the name must not hold spaces or any of \\ / * +")
+            raise self.error("the name must not contain spaces or any of \\ / * +")
         return name
 
     def text(self, tag: str, default: str = "") -> str:
@@ -187,7 +189,7 @@ class Fields:
             return default
         tokens = self._value(node).split()
         if count is not None and len(tokens) != count:
-            raise self.error(f"{tag} needs {count} number{'s' * (count > 1)}, here are {len(tokens)}", node)
+            raise self.error(f"{tag} needs {count} number{'s' * (count > 1)}, but has {len(tokens)}", node)
         return tuple(self._number(token, tag, node, infinite) for token in tokens)
 
     def _number(self, token: str, tag: str, node: Node, infinite: bool) -> float:
@@ -202,11 +204,11 @@ class Fields:
         if infinite and token.lower() in _INFINITIES:
             return _INFINITIES[token.lower()]
         shown = token if len(token) < 40 else token[:37] + "..."
-        raise self.error(f"{tag} holds {shown!r}, which is not a finite number", node)
+        raise self.error(f"{tag} contains {shown!r}, which is not a finite number", node)
 
     def _value(self, node: Node) -> str:
         if node.children:
-            raise self.error(f"{node.tag} should be a plain value, but holds <{node.children[0].tag}>", node)
+            raise self.error(f"{node.tag} should be a plain value, but contains <{node.children[0].tag}>", node)
         return node.text
 
 

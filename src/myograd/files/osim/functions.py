@@ -85,7 +85,7 @@ def _knots(fields: Fields, at_least: int, doubled: bool = False) -> tuple[tuple[
     if len(x) != len(y):
         raise fields.error(f"has {len(x)} values of x, but {len(y)} of y")
     if len(x) < at_least:
-        raise fields.error(f"needs at least {at_least} points, here {'is' if len(x) == 1 else 'are'} {len(x)}")
+        raise fields.error(f"needs at least {at_least} points, but has {len(x)}")
     for (before, y_before), (after, y_after) in pairwise(zip(x, y, strict=True)):
         if not (after > before or (doubled and (after, y_after) == (before, y_before))):
             raise fields.error(f"x must increase from point to point, but {after:g} follows {before:g}")

@@ -98,7 +98,7 @@ def _in_joint_order(fields: Fields, kind: str, coordinates: list[Coordinate], gi
         line = fields.node.line
         coordinates = [Coordinate(f"_coord_{i}", range=DEFAULT_RANGE, line=line) for i in range(len(types))]
     if len(coordinates) != len(types):
-        raise fields.error(f"a {kind} has {len(types)} coordinates, here are {len(coordinates)}")
+        raise fields.error(f"a {kind} has {len(types)} coordinates, this one has {len(coordinates)}")
     for coordinate, motion_type in zip(coordinates, types, strict=True):
         coordinate.motion_type = motion_type
     return coordinates

@@ -44,7 +44,7 @@ def read_muscle(source: Source, node: Node) -> Muscle:
         muscle.properties.append(path)
         source.note("force", path, "this class of path is not computed: the muscle has no length", name=muscle.name)
     else:
-        raise fields.error(f"{path.tag} is no class of path{nearest(path.tag, PATHS)}", path)
+        raise fields.error(f"{path.tag} is not a class of path{nearest(path.tag, PATHS)}", path)
     for tag in SPLINE_CURVES.get(node.tag, ()):
         curve = fields.take_object(tag, ())
         if curve is not None:
@@ -99,7 +99,7 @@ def read_path(muscle: Fields, node: Node) -> Path:
     path.appearance = appearance_of(fields, name)
     fields.close()
     if len(path.points) < 2:
-        raise muscle.error(f"a path has at least two points, here is {len(path.points)}", node)
+        raise muscle.error(f"a path needs at least two points, this one has {len(path.points)}", node)
     return path
 
 

@@ -1,7 +1,7 @@
 """Reads an OpenSim document of any version from 3.0 to 4.6 into a `ModelDescription`.
 
 File -> tree of nodes (`xml`) -> the same in 4.6 spelling (`upgrade`), with its defaults filled in
-(`defaults`) -> dataclasses (the other modules of this folder) -> references resolved (`references`).
+(`defaults`) -> dataclasses (the other modules here) -> references resolved (`references`).
 
 What a description has no place for is either carried along as a `Part` or gone; in both cases it is in `unsupported`.
 """
@@ -73,7 +73,7 @@ def _read_model(source: Source, model: Node, description: ModelDescription) -> N
         keep_groups(source, groups, group)
     for node in sets["BodySet"]:
         if node.tag != "Body":
-            raise source.error(node, "is in the BodySet, but is no <Body>")
+            raise source.error(node, "is in the BodySet, but is not a <Body>")
         description.bodies.append(read_body(source, node))
     description.joints = [read_joint(source, node) for node in sets["JointSet"]]
     for node in sets["ConstraintSet"]:

@@ -75,7 +75,7 @@ def _resolve_force(here: _Resolver, force: Force) -> None:
         force.coordinate = force.coordinate.rpartition("/")[2]
         if force.coordinate not in here.coordinate_names:
             known = nearest(force.coordinate, here.coordinate_names)
-            raise here.error(f"{what} acts on {force.coordinate!r}, which is no coordinate{known}", force.line)
+            raise here.error(f"{what} acts on {force.coordinate!r}, which is not a coordinate{known}", force.line)
     elif isinstance(force, PointToPointSpring | BushingForce):
         force.frame1 = here.frame(force.frame1, owner, what, force.line)
         force.frame2 = here.frame(force.frame2, owner, what, force.line)
@@ -144,7 +144,7 @@ class _Resolver:
         if found in self.unsupported:
             raise self.error(f"{what} is on {socket!r}, but a {self.unsupported[found]} is not supported", line)
         if found not in self.frames:
-            raise self.error(f"{what} is on {socket!r}, which is no frame{nearest(found, self.frames)}", line)
+            raise self.error(f"{what} is on {socket!r}, which is not a frame{nearest(found, self.frames)}", line)
         return found
 
     def coordinate(self, socket: str, owner: str, what: str, line: int) -> str:
@@ -154,20 +154,20 @@ class _Resolver:
         found = absolute(socket, owner)
         if found not in self.coordinates:
             known = nearest(socket.rpartition("/")[2], self.coordinate_names)
-            raise self.error(f"{what} depends on {socket!r}, which is no coordinate{known}", line)
+            raise self.error(f"{what} depends on {socket!r}, which is not a coordinate{known}", line)
         return self.coordinates[found]
 
     def coordinate_named(self, name: str, what: str, line: int) -> None:
         if name not in self.coordinate_names:
             known = nearest(name, self.coordinate_names)
-            raise self.error(f"{what} couples {name!r}, which is no coordinate{known}", line)
+            raise self.error(f"{what} couples {name!r}, which is not a coordinate{known}", line)
 
     def contact(self, socket: str, kind: str, what: str, line: int) -> str:
         """The name of the contact geometry of this class that a socket names."""
         name = socket.rpartition("/")[2]
         known = [contact.name for contact in self.description.contacts if contact.kind == kind]
         if name not in known:
-            raise self.error(f"{what} touches {socket!r}, which is no {kind}{nearest(name, known)}", line)
+            raise self.error(f"{what} touches {socket!r}, which is not a {kind}{nearest(name, known)}", line)
         return name
 
     def check_frames(self) -> None:

@@ -1,4 +1,4 @@
-"""The part of `upgrade` that concerns only looks: meshes, colours and visibility of old documents.
+"""The part of `osim.upgrade` that concerns only appearance: meshes, colours and visibility of old documents.
 
 3.x kept them in `VisibleObject`, `color` and `display_preference` (0 hidden, 1 wires, 2 flat, 3 and 4 smooth);
 4.x has an `Appearance` per object, and one element per mesh. The line of what is made here is that of its source.

@@ -111,7 +111,7 @@ class _Parts:
     def check_all_taken(self) -> None:
         for group, parts in self.waiting.items():
             raise ModelError(
-                f"{parts[0].kind} {parts[0].name!r} belongs to {group!r}, which is no part of the model"
+                f"{parts[0].kind} {parts[0].name!r} belongs to {group!r}, which is not a part of the model"
                 f"{nearest(group, sorted(self.known_groups))}"
             )
 
@@ -133,7 +133,7 @@ def _built(what: str, elements: Sequence[Element], build: Callable[[Element], No
             raise ModelError(f"{what} {element.name!r}: {error}") from None
     for name, count in Counter(element.name for element in elements).items():
         if count > 1:
-            raise ModelError(f"{what} {name!r}: there are {count} of this name; names must differ")
+            raise ModelError(f"{what} {name!r}: {count} have this name; names must differ")
     return nodes
 
 
@@ -157,7 +157,7 @@ _FORBIDDEN = dict.fromkeys([*range(9), 11, 12, *range(14, 32), 0xFFFE, 0xFFFF])
 
 def _checked(text: str, node: Node) -> str:
     if text.translate(_FORBIDDEN) != text:
-        raise ModelError(f"{node.tag} {node.attributes.get('name', '')!r}: {text!r} holds a control character")
+        raise ModelError(f"{node.tag} {node.attributes.get('name', '')!r}: {text!r} contains a control character")
     return text
 
 

@@ -172,7 +172,7 @@ def joint(it: Joint, names: Names, parts: CarriedAlong) -> Node:
 
 def _spatial_transform(it: Joint, names: Names) -> Node:
     if len(it.transform) != len(AXIS_NAMES):
-        raise ModelError(f"a CustomJoint has six axes ({', '.join(AXIS_NAMES)}), here are {len(it.transform)}")
+        raise ModelError(f"a CustomJoint has six axes ({', '.join(AXIS_NAMES)}), this one has {len(it.transform)}")
     axes = []
     for axis, name in zip(it.transform, AXIS_NAMES, strict=True):
         for coordinate_name in axis.coordinates:

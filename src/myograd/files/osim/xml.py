@@ -39,10 +39,10 @@ def read_document(path: str | os.PathLike[str], holding: str = "Model", oldest: 
         )
     if version > NEWEST:
         raise FileFormatError(
-            f"version {version} is newer than OpenSim 4.6 ({NEWEST}), the newest that is known here", path, root.line
+            f"version {version} is newer than OpenSim 4.6 ({NEWEST}), the newest that can be read", path, root.line
         )
     if not root.children or root.children[0].tag != holding:
-        found = f"holds a <{root.children[0].tag}>, not" if root.children else "does not hold"
+        found = f"contains a <{root.children[0].tag}>, not" if root.children else "does not contain"
         raise FileFormatError(f"the document {found} a <{holding}>", path, root.line)
     return root.children[0], version
 

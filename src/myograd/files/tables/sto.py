@@ -44,7 +44,7 @@ def read(path: str | os.PathLike[str]) -> Table:
     if end is None:
         raise FileFormatError("no line 'endheader': expected a header that ends with it, then the column names", path)
     if end + 1 == len(lines):
-        raise FileFormatError("nothing after 'endheader': expected the column names", path, lines[end].number)
+        raise FileFormatError("nothing follows 'endheader': expected the column names", path, lines[end].number)
     header_lines = lines[:end]
     metadata = _read_header(header_lines)
     header = {key.lower(): value for key, value in metadata.items()}
@@ -58,7 +58,7 @@ def read(path: str | os.PathLike[str]) -> Table:
         raise FileFormatError(f"expected the first column 'time', found {labels[0]!r}", path, labels_line.number)
     columns = ["time", *labels] if timeless else ["time", *labels[1:]]
     if repeated := duplicates(columns):
-        notes.append(f"columns share a name and cannot be asked for by it: {', '.join(map(repr, repeated))}")
+        notes.append(f"columns share a name and cannot be selected by it: {', '.join(map(repr, repeated))}")
     if timeless:
         time = _time_from_range(header["range"], len(rows), path)
         rows = [Line(line.number, f"{t!r}\t{line.text}") for line, t in zip(rows, time.tolist(), strict=True)]
@@ -139,12 +139,12 @@ def _components(header: dict[str, str], path: object, lines: list[Line]) -> int:
 
 
 def _in_degrees(header: dict[str, str], path: object, lines: list[Line]) -> bool:
-    said = header.get("indegrees")
-    if said is not None:
-        if said.lower() not in ("yes", "y", "true", "no", "n", "false"):
-            message = f"inDegrees={said}: expected yes or no"
+    stated = header.get("indegrees")
+    if stated is not None:
+        if stated.lower() not in ("yes", "y", "true", "no", "n", "false"):
+            message = f"inDegrees={stated}: expected yes or no"
             raise FileFormatError(message, path, _header_line(lines, "indegrees"))
-        return said.lower() in ("yes", "y", "true")
+        return stated.lower() in ("yes", "y", "true")
     if "version" in header:
         return False
     text = header.get("header", "").lower()
@@ -153,13 +153,13 @@ def _in_degrees(header: dict[str, str], path: object, lines: list[Line]) -> bool
     return Path(str(path)).suffix.lower() == ".mot"
 
 
-def _time_from_range(said: str, rows: int, path: object) -> np.ndarray:
+def _time_from_range(stated: str, rows: int, path: object) -> np.ndarray:
     """SIMM motions may leave out the time column: rows are evenly spaced over `range start end`."""
     try:
-        start, end = (float(word) for word in said.split())
+        start, end = (float(word) for word in stated.split())
     except ValueError:
-        raise FileFormatError(f"range {said}: expected two numbers, as there is no time column", path) from None
-    with np.errstate(all="ignore"):  # of an infinite range, the rows have no time: that is said where time is checked
+        raise FileFormatError(f"range {stated}: expected two numbers, as there is no time column", path) from None
+    with np.errstate(all="ignore"):  # of an infinite range, the rows have no time: the check of time reports that
         return np.linspace(start, end, rows)
 
 

@@ -92,8 +92,8 @@ class Table:
         if self.data.shape[2:] != (3,):
             raise MyogradError(f"a table with data {self.data.shape} holds no positions: expected [n, markers, 3]")
         if self.units.lower() not in UNITS_PER_METRE:
-            said = f"its units are {self.units!r}" if self.units else "the table does not say its units"
-            raise MyogradError(f"positions in metres are unknown: {said}; expected m, cm or mm")
+            stated = f"its units are {self.units!r}" if self.units else "the table does not say its units"
+            raise MyogradError(f"positions in metres are unknown: {stated}; expected m, cm or mm")
         return self.data / UNITS_PER_METRE[self.units.lower()]
 
     def to_radians(self, rotational: Iterable[str]) -> Table:
@@ -127,7 +127,7 @@ class Table:
         if frame.columns.nlevels == 2:
             components = len(frame.columns) // max(len(names), 1)
             if list(frame.columns.get_level_values(0)) != [name for name in names for _ in range(components)]:
-                raise MyogradError("the vector columns of the DataFrame are not all of one length, one after the other")
+                raise MyogradError("the vector columns of the DataFrame must all have the same length and be adjacent")
             values = values.reshape(len(values), len(names), components)
         else:
             names = list(frame.columns)

@@ -140,9 +140,9 @@ def _header_values(table: Table, path: object) -> list[str]:
     header = {key.lower(): value for key, value in table.metadata.items()}
     n = len(table)
     rate = f"{(n - 1) / (float(table.time[-1]) - float(table.time[0])):.6g}" if n > 1 else "0"
-    said = header.get("datarate", "")
-    if n < 2 or _agree(said, float(rate)):  # a table cut or resampled keeps the header of its file
-        rate = said or rate
+    stated = header.get("datarate", "")
+    if n < 2 or _agree(stated, float(rate)):  # a table cut or resampled keeps the header of its file
+        rate = stated or rate
     values = {
         "DataRate": rate,
         "CameraRate": header.get("camerarate", rate),
@@ -159,8 +159,8 @@ def _header_values(table: Table, path: object) -> list[str]:
     return list(values.values())
 
 
-def _agree(said: str, rate: float) -> bool:
+def _agree(stated: str, rate: float) -> bool:
     try:
-        return abs(float(said) - rate) <= 0.01 * rate
+        return abs(float(stated) - rate) <= 0.01 * rate
     except ValueError:
         return False

@@ -13,7 +13,7 @@ import jax.numpy as jnp
 import numpy as np
 from jaxtyping import Array, Float
 
-from ..spatial import dot, settled
+from ..spatial import dot, materialized
 from .common import Arc, Flags, Scalars, Signs, Vectors, root, turned, unless_zero
 
 
@@ -25,7 +25,7 @@ def arc(
     r, side = jnp.where(where, sizes[0], 1.0), jnp.where(where, side[0], 1.0)
     P, line_p = _tangent_point(e, r, side)
     Q, line_s = _tangent_point(f, r, -side)
-    turn = settled(r * turned(side * (P[0] * Q[1] - P[1] * Q[0]), dot(P, Q), r * r))
+    turn = materialized(r * turned(side * (P[0] * Q[1] - P[1] * Q[0]), dot(P, Q), r * r))
     climb = (f[2] - e[2]) / (line_p + turn + line_s)
     P = jnp.concatenate([P, (e[2] + climb * line_p)[None]])
     Q = jnp.concatenate([Q, (f[2] - climb * line_s)[None]])

@@ -27,7 +27,7 @@ import jax.numpy as jnp
 import numpy as np
 from jaxtyping import Array, Float
 
-from ..spatial import dot, settled
+from ..spatial import dot, materialized
 from .common import Arc, Flags, Scalars, Signs, Vectors, half_turned, root, unless_zero
 from .geodesic import at_root, trace
 from .ritz import FINE, TERMS, sine_cosine
@@ -73,7 +73,7 @@ class _Posed(NamedTuple):
 
 
 def _posed(p: Vectors, s: Vectors, a: Vectors, frame: Float[Array, "3 3 n"]) -> _Posed:
-    x, y, z = settled(frame * a)
+    x, y, z = materialized(frame * a)
     metric = jnp.stack([dot(x, x), dot(y, y), dot(z, z), dot(x, y), dot(x, z), dot(y, z)])[:, None]
     return _Posed(_rotated(frame[:, :, None], jnp.stack([p / a, s / a], axis=1)), metric)
 
@@ -112,30 +112,30 @@ class _Curve(NamedTuple):
 def _curve(z: Float[Array, "terms n"], posed: _Posed) -> _Curve:
     k, dk = jnp.split(_BASIS_AND_SLOPES @ z, 2)
     ends = jnp.stack([k[0], k[-1]])
-    P, theta_k = settled(_touching(ends, posed.ends))
+    P, theta_k = materialized(_touching(ends, posed.ends))
     rho2 = 1 - ends * ends
-    theta = settled(half_turned(P[0], P[1], jnp.sqrt(rho2)))
+    theta = materialized(half_turned(P[0], P[1], jnp.sqrt(rho2)))
     gap = P - posed.ends
     pull = _times(posed.metric, gap)
-    line = settled(jnp.sqrt(dot(gap, pull) + _TINY * posed.metric[0]))
+    line = materialized(jnp.sqrt(dot(gap, pull) + _TINY * posed.metric[0]))
     spread = ends / rho2
     P_k = jnp.stack([theta_k * P[1] - spread * P[0], -theta_k * P[0] - spread * P[1], jnp.ones_like(ends)])
-    line_k = settled(dot(pull, P_k) / line)
+    line_k = materialized(dot(pull, P_k) / line)
     dtheta = (theta[1] - theta[0]) / 2
-    sine, cosine = settled(sine_cosine(FINE.shares[:, :1] * theta[0] + FINE.shares[:, 1:] * theta[1]))
+    sine, cosine = materialized(sine_cosine(FINE.shares[:, :1] * theta[0] + FINE.shares[:, 1:] * theta[1]))
     rho = jnp.sqrt(jnp.maximum(1 - k * k, 1e-6))
-    drho_dk = settled(-k / rho)
-    y = settled(jnp.stack([rho * sine, rho * cosine, k]))
+    drho_dk = materialized(-k / rho)
+    y = materialized(jnp.stack([rho * sine, rho * cosine, k]))
     drho = drho_dk * dk
-    dy = settled(jnp.stack([drho * sine + dtheta * y[1], drho * cosine - dtheta * y[0], dk]))
+    dy = materialized(jnp.stack([drho * sine + dtheta * y[1], drho * cosine - dtheta * y[0], dk]))
     g = _times(posed.metric, dy)
-    f = settled(jnp.sqrt(dot(g, dy) + _TINY * posed.metric[0]))
-    g = settled(g / f)
+    f = materialized(jnp.sqrt(dot(g, dy) + _TINY * posed.metric[0]))
+    g = materialized(g / f)
     radial, around = g[0] * sine + g[1] * cosine, g[0] * cosine - g[1] * sine
     drho_dkk = (drho_dk * drho_dk + 1) / rho
     f_theta, f_dtheta = g[0] * dy[1] - g[1] * dy[0], g[0] * y[1] - g[1] * y[0]
     f_k, f_dk = drho_dk * dtheta * around - dk * drho_dkk * radial, drho_dk * radial + g[2]
-    return _Curve(theta_k, line_k, f, settled(jnp.stack([f_theta, f_dtheta, f_k, f_dk])))
+    return _Curve(theta_k, line_k, f, materialized(jnp.stack([f_theta, f_dtheta, f_k, f_dk])))
 
 
 def _stationarity(z: Array, p: Vectors, s: Vectors, a: Vectors, frame: Array) -> Float[Array, "terms n"]:

@@ -11,7 +11,7 @@ import jax.numpy as jnp
 import numpy as np
 from jaxtyping import Array, Float
 
-from ..spatial import cross, dot, norm, settled
+from ..spatial import cross, dot, materialized, norm
 from .common import Arc, Flags, Scalars, Signs, Vectors, root, turned, unless_zero
 
 
@@ -21,8 +21,8 @@ def arc(
     harmless = np.array([[2.0, -2.0], [1.0, 1.0], [0.0, 0.0]])  # where nothing wraps, so that no derivative is infinite
     e, f = jnp.where(where, p, harmless[:, :1]), jnp.where(where, s, harmless[:, 1:])
     r, way = jnp.where(where, sizes[0], 1.0), jnp.where(where, way[0], 1.0)
-    n = settled(_plane_normal(e, f, axis, sign))
-    P, Q = settled((_tangent_point(e, r, n, way), _tangent_point(f, r, n, -way)))
+    n = materialized(_plane_normal(e, f, axis, sign))
+    P, Q = materialized((_tangent_point(e, r, n, way), _tangent_point(f, r, n, -way)))
     length = r * turned(way * dot(n, cross(P, Q)), dot(P, Q), r * r)
     return Arc(jnp.where(where, P, p), jnp.where(where, Q, s), jnp.where(where, length, 0.0))
 

@@ -1,4 +1,4 @@
-"""The wrapping surfaces by the names that OpenSim gives them. Their common interface is in `wrap_common`."""
+"""The wrapping surfaces by the names that OpenSim gives them. Their common interface is in `common`."""
 
 from __future__ import annotations
 

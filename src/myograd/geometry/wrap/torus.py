@@ -18,7 +18,7 @@ import jax.numpy as jnp
 import numpy as np
 from jaxtyping import Array, Float
 
-from ..spatial import dot, norm, settled
+from ..spatial import dot, materialized, norm
 from .common import Arc, Flags, Scalars, Signs, Vectors, root, unless_zero
 from .geodesic import at_root, trace
 
@@ -55,8 +55,8 @@ def _landing(u: Scalars, x: Vectors, ring: Scalars) -> _Landing:
 def _run(v1: Scalars, v2: Scalars, h: Scalars, ring: Scalars) -> tuple[Scalars, Scalars]:
     """Azimuth that a geodesic covers from v1 to v2, with the sign of h (v2 - v1), and its length, over r."""
     half = (v2 - v1) / 2
-    rho = settled(ring + jnp.cos((v1 + v2) / 2 + half * _NODES[:, None]))
-    pace = settled(1 / jnp.sqrt(rho * rho - h * h))
+    rho = materialized(ring + jnp.cos((v1 + v2) / 2 + half * _NODES[:, None]))
+    pace = materialized(1 / jnp.sqrt(rho * rho - h * h))
     return half * h * (_WEIGHTS @ (pace / rho)), jnp.abs(half) * (_WEIGHTS @ (pace * rho))
 
 

@@ -1,6 +1,7 @@
-"""Joints as six slots each: three translations along axes fixed in the parent frame, then three body-fixed rotations.
+"""Joints as six transform axes each: three translations along axes fixed in the parent frame, then three body-fixed rotations.
 
-Every rigid joint of OpenSim has this form. What a slot turns or slides is `y = slopes q + offsets + splines(q)`.
+Every rigid joint of OpenSim has this form (its SpatialTransform). The amount by which a transform axis turns or slides is
+`y = slopes q + offsets + splines(q)`.
 """
 
 from __future__ import annotations
@@ -22,7 +23,7 @@ from .tree import Link
 X, Y, Z = np.eye(3)
 ROTATIONS, TRANSLATIONS = (0, 1, 2), (3, 4, 5)
 
-# Slot and axis of each coordinate, in the order of the joint's coordinates.
+# Number and direction of the transform axis of each coordinate, in the order of the joint's coordinates.
 SIMPLE: dict[str, list[tuple[int, np.ndarray]]] = {
     "WeldJoint": [],
     "PinJoint": [(0, Z)],
@@ -38,21 +39,21 @@ BALLS = ("BallJoint", "EllipsoidJoint", "FreeJoint")  # speeds are angular veloc
 
 
 @dataclass
-class _Slots:
-    """Filled joint by joint; index `slot * n + link` as in `Tree.slots`."""
+class _SpatialTransforms:
+    """Filled joint by joint; index `number * n + link` as in `Tree.transform_axes`."""
 
     axes: np.ndarray  # [6, 3, n]
     slopes: np.ndarray  # [6n, c]
     offsets: np.ndarray  # [6n]
     moving: set[int] = field(default_factory=set)
-    splines: list[tuple[int, int, Pieces]] = field(default_factory=list)  # slot, coordinate, function
+    splines: list[tuple[int, int, Pieces]] = field(default_factory=list)  # index, coordinate, function
 
 
 def compile_joints(
     description: d.ModelDescription, links: list[Link], frames: Frames, index: dict[str, int], opensim_coriolis: bool
 ) -> tuple[Joints, Tree]:
     n, c = len(links), len(index)
-    slots = _Slots(np.zeros((6, 3, n)), np.zeros((6 * n, c)), np.zeros(6 * n))
+    transforms = _SpatialTransforms(np.zeros((6, 3, n)), np.zeros((6 * n, c)), np.zeros(6 * n))
     parent, child = np.zeros((2, 3, 4, n))
     parent[:, :3] = child[:, :3] = np.eye(3)[:, :, None]
     ball = np.zeros(n, bool)
@@ -66,7 +67,7 @@ def compile_joints(
         for side, path in ((parent, joint.parent_frame), (child, joint.child_frame)):
             _, side[:, :3, k], side[:, 3, k] = frames.on_link(path)
         if joint.kind == "CustomJoint":
-            _fill_custom(slots, joint, k, n, index)
+            _fill_custom(transforms, joint, k, n, index)
             continue
         if joint.kind not in SIMPLE:
             raise ModelError(
@@ -77,36 +78,36 @@ def compile_joints(
             raise ModelError(
                 f"joint {joint.name!r}: a {joint.kind} has {len(layout)} coordinates, this one {len(joint.coordinates)}"
             )
-        for (slot, axis), coordinate in zip(layout, joint.coordinates, strict=True):
-            slots.axes[slot, :, k] = axis
-            slots.slopes[slot * n + k, index[coordinate.name]] = 1.0
-            slots.moving.add(slot * n + k)
+        for (number, axis), coordinate in zip(layout, joint.coordinates, strict=True):
+            transforms.axes[number, :, k] = axis
+            transforms.slopes[number * n + k, index[coordinate.name]] = 1.0
+            transforms.moving.add(number * n + k)
         if joint.kind in BALLS:
             ball[k] = True
             balls.append([index[coordinate.name] for coordinate in joint.coordinates[:3]])
         if joint.kind == "EllipsoidJoint":
             ellipsoids.append((k, len(balls) - 1))
             radii.append(joint.radii)
-            slots.axes[3:, :, k] = np.eye(3)
-            slots.moving |= {slot * n + k for slot in TRANSLATIONS}
+            transforms.axes[3:, :, k] = np.eye(3)
+            transforms.moving |= {number * n + k for number in TRANSLATIONS}
     joints = Joints(
         parent_rotation=jnp.asarray(parent[:, :3]),
         parent_translation=jnp.asarray(parent[:, 3]),
         child_rotation=jnp.asarray(child[:, :3]),
         child_translation=jnp.asarray(child[:, 3]),
-        axes=jnp.asarray(slots.axes),
-        slopes=jnp.asarray(slots.slopes),
-        offsets=jnp.asarray(slots.offsets),
-        splines=table([f for _, _, f in slots.splines]),
+        axes=jnp.asarray(transforms.axes),
+        slopes=jnp.asarray(transforms.slopes),
+        offsets=jnp.asarray(transforms.offsets),
+        splines=table([f for _, _, f in transforms.splines]),
         radii=jnp.asarray(np.array(radii).reshape(len(radii), 3).T),
     )
-    return joints, _tree(description, links, slots, index, ball, balls, ellipsoids, opensim_coriolis)
+    return joints, _tree(description, links, transforms, index, ball, balls, ellipsoids, opensim_coriolis)
 
 
-def _fill_custom(slots: _Slots, joint: d.Joint, k: int, n: int, index: dict[str, int]) -> None:
+def _fill_custom(transforms: _SpatialTransforms, joint: d.Joint, k: int, n: int, index: dict[str, int]) -> None:
     own = [coordinate.name for coordinate in joint.coordinates]
-    for slot, axis in enumerate(joint.transform):
-        at, owner = slot * n + k, f"joint {joint.name!r}, {axis.name or f'axis {slot + 1}'}"
+    for number, axis in enumerate(joint.transform):
+        at, owner = number * n + k, f"joint {joint.name!r}, {axis.name or f'axis {number + 1}'}"
         for name in axis.coordinates:
             if name not in own:
                 raise ModelError(f"{owner}: {name!r} is not a coordinate of this joint{nearest(name, own)}")
@@ -114,19 +115,19 @@ def _fill_custom(slots: _Slots, joint: d.Joint, k: int, n: int, index: dict[str,
         length = np.linalg.norm(direction)
         if length == 0:
             raise ModelError(f"{owner}: the axis has zero length")
-        slots.axes[slot, :, k] = direction / length
+        transforms.axes[number, :, k] = direction / length
         arguments = [index[name] for name in axis.coordinates]
         linear = multilinear(axis.function)
         if linear is not None and len(arguments) == len(linear) - 1:
-            slots.slopes[at, arguments] = linear[:-1]
-            slots.offsets[at] = linear[-1]
+            transforms.slopes[at, arguments] = linear[:-1]
+            transforms.offsets[at] = linear[-1]
         elif len(arguments) <= 1:
             function = pieces(axis.function, owner)
             if function.is_linear:
-                slots.offsets[at], slope = function.line
-                slots.slopes[at, arguments] = slope
+                transforms.offsets[at], slope = function.line
+                transforms.slopes[at, arguments] = slope
             elif arguments:
-                slots.splines.append((at, arguments[0], function))
+                transforms.splines.append((at, arguments[0], function))
             else:
                 raise ModelError(f"{owner}: its function needs a coordinate, and none is named")
         else:
@@ -134,10 +135,10 @@ def _fill_custom(slots: _Slots, joint: d.Joint, k: int, n: int, index: dict[str,
                 f"{owner}: a {type(axis.function).__name__} of {len(arguments)} coordinates is not supported"
             )
         if arguments:
-            slots.moving.add(at)
+            transforms.moving.add(at)
     if not any(axis.coordinates for axis in joint.transform[:3]):
         return
-    rotations = slots.axes[:3, :, k]
+    rotations = transforms.axes[:3, :, k]
     if abs(np.linalg.det(rotations)) < 1e-8:
         raise ModelError(
             f"joint {joint.name!r}: its three rotation axes lie in one plane; OpenSim requires them to span space"
@@ -156,7 +157,7 @@ def multilinear(function: d.Function) -> tuple[float, ...] | None:
 def _tree(
     description: d.ModelDescription,
     links: list[Link],
-    slots: _Slots,
+    transforms: _SpatialTransforms,
     index: dict[str, int],
     ball: np.ndarray,
     balls: list[list[int]],
@@ -171,19 +172,19 @@ def _tree(
         while at > 0:
             outboard[at, j] = 1
             at = inboard[at]
-    axis_slots = np.array(sorted(slots.moving), int)
-    slot, link = axis_slots // n, axis_slots % n
+    transform_axes = np.array(sorted(transforms.moving), int)
+    number, link = transform_axes // n, transform_axes % n
     joint_parent = np.array([item.joint_parent for item in links])
     is_reversed = np.array([item.reversed for item in links])
-    carried = _carried(outboard[link][:, joint_parent[link]], slot, link, ball, is_reversed)
-    simbody_axes, simbody_carried = simbody_carriers(links, axis_slots, index) if opensim_coriolis else ([], [])
+    carried = _carried(outboard[link][:, joint_parent[link]], number, link, ball, is_reversed)
+    simbody_axes, simbody_carried = simbody_carriers(links, transform_axes, index) if opensim_coriolis else ([], [])
     for j in simbody_axes:  # what stays is the motion of the parent body, which a reversed joint's own axes move
-        carried[(link == link[j]) & (slot < 3), j] = is_reversed[link[j]]
+        carried[(link == link[j]) & (number < 3), j] = is_reversed[link[j]]
     coordinate_link = np.zeros(c, int)
     for k, item in enumerate(links):
         for coordinate in item.joint.coordinates if item.joint else ():
             coordinate_link[index[coordinate.name]] = k
-    spline_slot = np.array([s for s, _, _ in slots.splines], int)
+    spline_transform_axis = np.array([s for s, _, _ in transforms.splines], int)
     counts = np.bincount([item.level for item in links])
     starts = np.concatenate([[0], np.cumsum(counts)])
     return Tree(
@@ -194,40 +195,40 @@ def _tree(
         inboard=inboard,
         joint_parent=joint_parent,
         reversed=is_reversed,
-        slots=axis_slots,
+        transform_axes=transform_axes,
         ball=ball,
         link_moved=outboard[link],
         carried=carried,
-        simbody_carried=np.array(simbody_carried).reshape(len(simbody_axes), len(axis_slots), c),
+        simbody_carried=np.array(simbody_carried).reshape(len(simbody_axes), len(transform_axes), c),
         simbody_axes=np.array(simbody_axes, int),
         speed_links=outboard[coordinate_link],
-        spline_coordinate=np.array([q for _, q, _ in slots.splines], int),
-        spline_slot=spline_slot,
-        spline_axis=np.searchsorted(axis_slots, spline_slot),
+        spline_coordinate=np.array([q for _, q, _ in transforms.splines], int),
+        spline_transform_axis=spline_transform_axis,
+        spline_axis=np.searchsorted(transform_axes, spline_transform_axis),
         balls=np.array(balls, int).reshape(len(balls), 3),
         ellipsoids=np.array(ellipsoids, int).reshape(len(ellipsoids), 2),
     )
 
 
 def _carried(
-    by_links: np.ndarray, slot: np.ndarray, link: np.ndarray, ball: np.ndarray, is_reversed: np.ndarray
+    by_links: np.ndarray, number: np.ndarray, link: np.ndarray, ball: np.ndarray, is_reversed: np.ndarray
 ) -> np.ndarray:
     """[a, a] what axis i's motion does to the frame that carries axis j. `by_links`: as far as other joints are concerned.
 
-    Axis j rides on its joint's parent frame, moved on by those slots of the same joint that come before it: translations before
+    Axis j rides on its joint's parent frame, moved on by those axes of the same joint that come before it: translations before
     rotations, rotations in sequence; but a ball joint's speeds are all about parent-frame axes.
     """
     carried = by_links.copy()
-    for j in range(len(slot)):
+    for j in range(len(number)):
         for i in np.flatnonzero(link == link[j]):
-            if slot[j] < 3 and (slot[i] >= 3 or (slot[i] < slot[j] and not ball[link[j]])):
+            if number[j] < 3 and (number[i] >= 3 or (number[i] < number[j] and not ball[link[j]])):
                 # A reversed joint's axes are stored turned round (they move the parent), hence the sign.
                 carried[i, j] += -1 if is_reversed[link[j]] else 1
     return carried
 
 
 def simbody_carriers(
-    links: list[Link], axis_slots: np.ndarray, index: dict[str, int]
+    links: list[Link], transform_axes: np.ndarray, index: dict[str, int]
 ) -> tuple[list[int], list[np.ndarray]]:
     """What Simbody takes for the motion of the frames that carry the second and third rotation axis of a CustomJoint.
 
@@ -237,14 +238,14 @@ def simbody_carriers(
     each a mask [a, c] of the rotations and coordinates counted.
     """
     axes, masks = [], []
-    slot, link = axis_slots // len(links), axis_slots % len(links)
-    for j in np.flatnonzero((slot == 1) | (slot == 2)):
+    number, link = transform_axes // len(links), transform_axes % len(links)
+    for j in np.flatnonzero((number == 1) | (number == 2)):
         joint = links[link[j]].joint
         if joint is None or joint.kind != "CustomJoint":
             continue
-        mask = np.zeros((len(axis_slots), len(index)))
-        counted = [index[coordinate.name] for coordinate in joint.coordinates[: slot[j]]]
-        mask[np.ix_((link == link[j]) & (slot < 3), counted)] = -1.0 if links[link[j]].reversed else 1.0
+        mask = np.zeros((len(transform_axes), len(index)))
+        counted = [index[coordinate.name] for coordinate in joint.coordinates[: number[j]]]
+        mask[np.ix_((link == link[j]) & (number < 3), counted)] = -1.0 if links[link[j]].reversed else 1.0
         axes.append(int(j))
         masks.append(mask)
     return axes, masks

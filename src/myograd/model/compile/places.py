@@ -41,7 +41,7 @@ class Places:
     def surface(self, name: str, owner: str) -> int:
         names = [contact.name for contact in self._description.contacts]
         if name not in names:
-            raise ModelError(f"force {owner!r} touches {name!r}, which is no contact geometry{nearest(name, names)}")
+            raise ModelError(f"force {owner!r} touches {name!r}, which is not a contact geometry{nearest(name, names)}")
         return names.index(name)
 
     def surface_kind(self, surface: int) -> str:

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from dataclasses import dataclass, field
 
+from ..._deprecated import old_attribute
 from .basic import Node, Vec3
 from .constraints import Constraint, CoordinateCoupler
 from .forces import ContactGeometry, Force, PathForce
@@ -30,7 +31,7 @@ class Part:
 
 
 SEVERITIES = ("motion", "force", "control", "unknown", "bookkeeping", "appearance")
-"""From what changes the skeleton's motion to what changes only its looks."""
+"""From what changes the skeleton's motion to what changes only its appearance."""
 NO_NUMBERS = ("bookkeeping", "appearance")
 """Those that change no number that OpenSim computes."""
 
@@ -74,6 +75,8 @@ class ModelDescription:
     frames_extra: list[OffsetFrame] = field(default_factory=list)  # of the model's ComponentSet
     others: list[Part] = field(default_factory=list)
     unsupported: list[Unsupported] = field(default_factory=list)
+
+    unread = old_attribute("ModelDescription.unread")
 
     def coordinates(self) -> list[Coordinate]:
         """All coordinates in the order of their joints in the file (OpenSim's CoordinateSet order)."""

@@ -28,8 +28,8 @@ PASSIVE_SHAPE, SHORTEST = 4.0, 0.2  # the passive force is zero at the shortest 
 TENDON = 0.2  # the tendon's curve is TENDON (exp(k strain) - 1)
 MOST_FORCE = 5.0  # equilibrium is looked for up to here
 LEAST_ACTIVE = 1e-9  # what a f_L counts as at least where it divides
-LARGEST_MULTIPLIER = 100.0  # f_V is held within, so that the inverse stays finite
-STEEPEST = np.sqrt(1 - 1e-6)  # sine of the pennation at which a given fibre is held
+LARGEST_MULTIPLIER = 100.0  # f_V is clamped to it, so that the inverse stays finite
+STEEPEST = np.sqrt(1 - 1e-6)  # sine of the pennation at which a given fibre is clamped
 
 
 class Shape(eqx.Module):
@@ -121,7 +121,7 @@ def dynamics(
 ) -> MuscleState:
     """State of muscles with the path's length and speed; `fiber_length` is not used where the tendon is rigid.
 
-    As in OpenSim, the velocity of a fibre on an elastic tendon is worked out without damping.
+    As in OpenSim, the velocity of a fibre on an elastic tendon is computed without damping.
     """
     fastest = p.max_contraction_velocity * p.optimal_fiber_length
     rigid = of.variant == "rigid"

@@ -25,7 +25,7 @@ from .roots import bracketed_root, with_derivatives
 
 
 class Shape(eqx.Module):
-    """What of a group of muscles of one variant is worked out before their state is known."""
+    """What of a group of muscles of one variant is computed before their state is known."""
 
     minimum_activation: Vector
     shortest: Vector  # fibre length with active force, normalised

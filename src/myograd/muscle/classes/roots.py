@@ -11,7 +11,7 @@ import jax.numpy as jnp
 from jax import lax
 from jaxtyping import Array, Float
 
-from ...geometry.spatial import settled
+from ...geometry.spatial import materialized
 
 Vector = Float[Array, " m"]
 Residual = Callable[[Any, Vector], Vector]
@@ -40,8 +40,8 @@ def bracketed_root(residual: Residual, given: Any, low: Vector, high: Vector, st
         inside = (newton >= low - rounding) & (newton <= high + rounding)  # false for a step that is not a number
         inside = inside & (slope > 0) & (slope < jnp.inf)
         after = jnp.where(inside, jnp.clip(newton, low, high), (low + high) / 2)
-        # Settled, or the compiler may work it out once for the state and once, rounded otherwise, for the distance.
-        after = settled(after)
+        # Materialized, or the compiler may compute it once for the state and once, rounded otherwise, for the distance.
+        after = materialized(after)
         going_on = jnp.abs(after - x) > jnp.where(inside, CLOSE, ROUNDING) * jnp.abs(x)
         return low, high, after, jnp.any(going_on), count + 1
 

@@ -15,7 +15,7 @@ from jax import lax
 from jaxtyping import Array
 
 from ...geometry.piecewise import PiecewisePolynomials
-from ...geometry.spatial import settled
+from ...geometry.spatial import materialized
 from ...model.model import MuscleValues
 from ..curves.splines import spline_value
 from ..state import TINY, Fiber, Group, MuscleState, Vector, at_least, fiber_width, muscle_state
@@ -219,7 +219,7 @@ def _opensim_iteration(given: Given) -> Vector:
 
     def step(state: tuple[Array, ...]) -> tuple[Array, ...]:
         fiber_length, cos, tendon, before, error_before, count, done = state
-        error, fal, fpl, ft = settled(forces(fiber_length, cos, tendon))  # what is decided, is decided once
+        error, fal, fpl, ft = materialized(forces(fiber_length, cos, tendon))  # what is decided, is decided once
         done = done | (jnp.abs(error) <= CLOSE_ENOUGH)
         error_before = jnp.where(count == 0, error, error_before)
         pull = activation * jnp.maximum(fal, 0.0) + jnp.maximum(fpl, 0.0)

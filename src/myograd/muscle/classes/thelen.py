@@ -17,7 +17,7 @@ import numpy as np
 from jax import lax
 from jaxtyping import Array
 
-from ...geometry.spatial import settled
+from ...geometry.spatial import materialized
 from ...model.model import MuscleValues
 from ..activation import activation_rate
 from ..state import TINY, Fiber, Group, MuscleState, Vector, at_least, clamped, fiber_width, muscle_state, pennate
@@ -197,7 +197,7 @@ class Linear(NamedTuple):
 
 
 def linear(given: Given, fiber_length: Vector, fv: Vector, pulling: bool = True) -> Linear:
-    """All at once, so that each exponential is worked out once. Not `pulling`: the slopes of a fibre without force, with
+    """All at once, so that each exponential is computed once. Not `pulling`: the slopes of a fibre without force, with
     which OpenSim begins."""
     of, p, length, _, a = given
     fiber = _fiber(p, of, fiber_length)
@@ -316,8 +316,8 @@ def _go_on(given: Given, search: Search, most: int) -> Search:
         )  # by its bound, and would be after every halving
         better = busy & ((jnp.abs(at.balance) < jnp.abs(now.balance)) | (part <= nearly) | stopped)
         fv = shared_force_velocity(given, tried, at)
-        # Settled: worked out anew for each use and rounded otherwise, one decision could become two that differ.
-        tried, part, at, fv, better = settled((tried, part, at, fv, better))
+        # Materialized: computed anew for each use and rounded otherwise, one decision could become two that differ.
+        tried, part, at, fv, better = materialized((tried, part, at, fv, better))
         return Search(
             jnp.where(better, tried, now.fiber_length),
             jnp.where(better, at.balance, now.balance),

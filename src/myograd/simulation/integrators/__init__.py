@@ -54,7 +54,9 @@ class Method(eqx.Module):
                 f"there are {', '.join(SOLVERS)}"
             )
         if self.step is None and self.integrator in STEPPED:
-            raise ModelError(f"{self.integrator} takes steps of one length: say which, step=0.001 for example [s]")
+            raise ModelError(
+                f"{self.integrator} takes steps of a fixed length: pass it in seconds, for example step=0.001"
+            )
         for name in ("accuracy", "step"):
             value = getattr(self, name)
             if value is not None and not 0 < value < float("inf"):

@@ -4,7 +4,7 @@
     v_n+1 = v_n + h ((1 - gamma) a_n + gamma a_n+1)                                                (Eq. A-1 of paper 003)
     q_n+1 = q_n + h v_n + h^2/2 ((1 - 2 beta) a_n + 2 beta a_n+1)
 with v = qdot, a = qddot, gamma = (1 - 2 alpha)/2, beta = (1 - alpha)^2/4, alpha from -1/3 to 0 (undamped: trapezoidal rule).
-Closed loops are held at positions, with multipliers among the forces F (index 3):
+Closed loops are enforced at positions, with multipliers among the forces F (index 3):
 
     closure(q_n+1) = 0                                                     (Negrut, Rampalli, Ottarsson, Sajdak 2007)
 Muscle states, with zdot = g(t, q, u, z), take the rules of the speeds: w_n+1 = (1 + alpha) g_n+1 - alpha g_n, z_n+1 = z_n +

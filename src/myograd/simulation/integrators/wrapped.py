@@ -1,4 +1,4 @@
-"""Any integrator, with steps that are worked out again where derivatives go backwards, and with loops closed after each."""
+"""Any integrator, with steps that are computed again where derivatives go backwards, and with loops closed after each."""
 
 from __future__ import annotations
 

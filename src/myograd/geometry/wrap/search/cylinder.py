@@ -1,4 +1,4 @@
-"""Whether a segment touches a cylinder about the z axis, on which side, and the path over it. See `geometry.wrap_cylinder`.
+"""Whether a segment touches a cylinder about the z axis, on which side, and the path over it. See `geometry.wrap.cylinder`.
 
 When it wraps (OpenSim, WrapCylinder::wrapLine): never if an end is within r of the axis line. Without a quadrant, if
 the segment comes within r of the axis line; it then goes round the short way. With a quadrant: if both ends are off

@@ -1,4 +1,4 @@
-"""Whether a segment touches a sphere about the origin, and the path over it. See `geometry.wrap_sphere`.
+"""Whether a segment touches a sphere about the origin, and the path over it. See `geometry.wrap.sphere`.
 
 When it wraps (OpenSim, WrapSphere::wrapLine): if the segment runs into the sphere and neither end is inside. It goes
 the short way, unless there is a quadrant with an end off its active side and the long way leaves the ends towards

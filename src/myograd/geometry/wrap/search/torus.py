@@ -1,7 +1,7 @@
-"""Whether a segment threads a ring (torus about the z axis) and touches it, and where. See `geometry.wrap_torus`.
+"""Whether a segment threads a ring (torus about the z axis) and touches it, and where. See `geometry.wrap.torus`.
 
 When it wraps: OpenSim puts a long cylinder of radius r along the tangent of the circle, near the segment, and wraps over
-that on the side of the torus' centre: a path that threads the ring stays in it. Here this is said of the ring itself. If
+that on the side of the torus' centre: a path that threads the ring stays in it. Here this applies to the ring itself. If
 the ends are on different sides of its plane, and neither is inside the tube, the path threads the ring; it wraps unless
 the straight line passes freely. With ends on the same side of the plane, or a point of the circle nearest the segment
 that is off the active side of a quadrant, the line is straight. OpenSim also turns paths that do not come near the plane

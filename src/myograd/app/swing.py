@@ -1,6 +1,6 @@
-"""What `make demo` shows: the shipped planar leg let go, and what can be computed along its way.
+"""What `myograd demo` shows: the shipped planar leg, released, and what can be computed along its motion.
 
-The leg hangs on its hip and is let go from a bent pose; springs in knee and ankle stand for the tissues that keep
+The leg hangs from its hip and is released from a bent pose; springs in knee and ankle stand for the tissues that keep
 joints inside their ranges. Nothing damps, so the sum of all energies must stay as it was, and its drift is the error of
 the simulation. The spring torque is not written down: it is the derivative of the spring energy.
 """
@@ -50,7 +50,7 @@ class Swing:
     gravitational: np.ndarray  # [frames] J
     elastic: np.ndarray  # [frames] J
     bones: np.ndarray  # [frames, 6, 3] m: hip, knee, ankle, heel, toe, ankle
-    muscles: np.ndarray  # [frames, stretches, 2, 3] m, NaN where a stretch is off its path
+    muscles: np.ndarray  # [frames, segments, 2, 3] m, NaN where a segment is not part of its path
     knee: np.ndarray  # [points] rad
     arms: np.ndarray  # [points, muscles] m
 
@@ -65,7 +65,7 @@ class Swing:
 
 
 def simulate(report: Callable[[str], None] = print) -> Swing:
-    """Let the leg go, and compute all that is shown; `report` hears what is being done."""
+    """Release the leg, and compute all that is shown; `report` is called with what is being done."""
     report(f"loading {MODEL} ...")
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", UnsupportedWarning)  # the muscles' forces: they are idle here
@@ -101,7 +101,7 @@ def simulate(report: Callable[[str], None] = print) -> Swing:
                 myograd.potential_energy(model, q),
                 elastic(q),
                 bones(model, q),
-                stretches(model, q),
+                path_segments(model, q),
             )
         )
     )
@@ -147,13 +147,13 @@ def bones(model: myograd.Model, q: Array) -> Array:
     return jnp.stack([hip, knee, ankle, heel, toe, ankle])
 
 
-def stretches(model: myograd.Model, q: Array) -> Array:
-    """[stretches, 2, 3] both ends of every straight stretch of every muscle, NaN while it is off the path."""
+def path_segments(model: myograd.Model, q: Array) -> Array:
+    """[segments, 2, 3] both ends of every straight segment of every muscle, NaN while it is not part of the path."""
     at = pose(model, q)
     between = segments_at(model, at, q)
     on = jnp.where(between.weight > 0, 1.0, jnp.nan)
     moving = jnp.stack([between.start * on, (between.start + between.along) * on])
-    within = model.paths.rigid.T  # [2, r] points of stretches inside one body
+    within = model.paths.rigid.T  # [2, r] points of segments inside one body
     rigid = jnp.stack(
         [
             points_in_ground(model, at, model.paths.point_link[points], model.path.location[:, points])
@@ -164,7 +164,7 @@ def stretches(model: myograd.Model, q: Array) -> Array:
 
 
 def summary(swing: Swing) -> str:
-    """What came out, in two lines."""
+    """The result in two lines."""
     low, high = np.degrees(swing.angles.min(axis=0)), np.degrees(swing.angles.max(axis=0))
     ranges = ", ".join(
         f"{name} {a:.0f}° to {b:.0f}°" for name, a, b in zip(swing.model.coordinate_names, low, high, strict=True)
@@ -239,7 +239,7 @@ def write_html(swing: Swing, path: Path) -> None:
 def _leg(swing: Swing, frame: int) -> list[go.Scatter]:
     """Bones and muscles at one moment, as two lines in the sagittal plane."""
     bone = swing.bones[frame]
-    gap = np.full((len(swing.muscles[frame]), 1, 3), np.nan)  # lifts the pen between stretches
+    gap = np.full((len(swing.muscles[frame]), 1, 3), np.nan)  # lifts the pen between segments
     muscle = np.concatenate([swing.muscles[frame], gap], axis=1).reshape(-1, 3)
     return [
         go.Scatter(
@@ -269,9 +269,9 @@ def write_picture(swing: Swing, path: Path) -> None:
     for k, frame in enumerate(moments):
         clear = 0.15 + 0.85 * (k / (len(moments) - 1)) ** 2
         page.line(room.place(*swing.bones[frame, :, :2].T), "#222", 5, clear)
-        for stretch in swing.muscles[frame, :, :, :2]:
-            if np.isfinite(stretch).all():
-                page.line(room.place(*stretch.T), "#c0392b", 1.5, clear)
+        for segment in swing.muscles[frame, :, :, :2]:
+            if np.isfinite(segment).all():
+                page.line(room.place(*segment.T), "#c0392b", 1.5, clear)
     page.words(f"swing of a planar leg, 0 to {swing.time[back]:.2f} s", 230, 20, "middle")
 
     arms = _knee_arms(swing)

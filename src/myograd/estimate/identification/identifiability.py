@@ -1,31 +1,36 @@
-"""What a recording can tell: directions that no deep muscle reaches, muscles that act along them, base inertial parameters.
+"""What a recording can tell: the null space of the deep muscles, muscles that act in it, base inertial parameters.
 
-Deep muscles may pull with any force, so they can supply the columns of `C^T J_d^T` and nothing else. Along the directions N that
-are perpendicular to all of these, the other muscles have to supply what the motion needs (paper 000, III-D). A muscle whose
-arms have no part along N is not seen by the residual, and cannot be identified; the arms of dependent coordinates count too
-(they are in C), which the paper's footnote 1 leaves out.
+Deep muscles may pull with any force, so they can supply the columns of `C^T J_d^T` and nothing else. In the null space N of
+`J_d C`, the directions that are perpendicular to all of these, the other muscles have to supply the inverse-dynamics torque
+(paper 000, III-D). A muscle whose arms have no part along N does not show in the residual, and cannot be identified; the arms of
+dependent coordinates count too (they are in C), which the paper's footnote 1 leaves out.
 """
 
 from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from typing import Any
 
+import jax
+import jax.numpy as jnp
 import numpy as np
+from jax import lax
+from jaxtyping import Array, Float
 from scipy import linalg
 
 from ...errors import MyogradError, nearest
 from ...model.model import Model
 from ..inverse.mechanics import Mechanics
-from .inertia import NAMES
+from ..inverse.regressors import PHI
 
 CUT = 1e-8  # singular values of arms below this part of the largest are zero
-SEEN = 1e-6  # part of a muscle's arms along N, above which it is seen
+LEAST = 1e-6  # part of a muscle's arms along N, above which it can be identified
 SAME = 1e-9  # of the largest singular value: regressor columns closer to dependence are dependent
 
 
-def unreached(mechanics: Sequence[Mechanics], deep: Sequence[int]) -> list[np.ndarray]:
-    """[T, n, k] of each recording: orthonormal directions of generalised force that deep muscles do not reach.
+def null_space(mechanics: Sequence[Mechanics], deep: Sequence[int]) -> list[np.ndarray]:
+    """[T, n, k] of each recording: orthonormal directions of generalised force that deep muscles cannot supply.
 
     Their number k is the same for all samples: where arms become dependent for a moment, the direction that this would add is
     left out.
@@ -54,21 +59,54 @@ def _continuous(N: np.ndarray) -> np.ndarray:
     return N
 
 
-def leverage(mechanics: Sequence[Mechanics], free: Sequence[np.ndarray]) -> np.ndarray:
-    """[m] how much of each muscle's arms (root mean square) lies along the unreached directions, from 0 to 1."""
-    seen = sum(
-        np.sum(np.einsum("tmn,tnk->tmk", it.arms, N) ** 2, axis=(0, 2)) for it, N in zip(mechanics, free, strict=True)
+def moved_null_space(arms: Float[Array, "n deep"], near: Float[Array, "n k"]) -> Float[Array, "n k"]:
+    """The null space of other arms, as many directions, nearest to those of `near`; they need not be orthonormal. Differentiable
+    by the arms, where their rank stays n - k."""
+    return _beyond(arms, lax.stop_gradient(near))
+
+
+@jax.custom_jvp
+def _beyond(arms: Float[Array, "n deep"], near: Float[Array, "n k"]) -> Float[Array, "n k"]:
+    """What of `near` is perpendicular to the arms. The singular value decomposition itself is not differentiated."""
+    U, _ = _span(arms, near)
+    return near - U @ (U.T @ near)
+
+
+@_beyond.defjvp
+def _beyond_jvp(primals: Any, tangents: Any) -> tuple[Array, Array]:
+    """Golub and Pereyra, The differentiation of pseudo-inverses and nonlinear least squares problems, SIAM J. Numer. Anal. 10,
+    1973: with P the projection onto the columns of A, `dP = (I - P) dA A^+ + ((I - P) dA A^+)^T`."""
+    (arms, near), (change, _) = primals, tangents
+    U, inverse = _span(arms, near)
+    half = (change - U @ (U.T @ change)) @ inverse
+    return near - U @ (U.T @ near), -(half + half.T) @ near
+
+
+def _span(arms: Float[Array, "n deep"], near: Float[Array, "n k"]) -> tuple[Array, Array]:
+    """Orthonormal directions that the arms span [n, n - k], and the arms' pseudoinverse [deep, n]."""
+    rank = near.shape[0] - near.shape[1]
+    U, s, Vt = jnp.linalg.svd(arms, full_matrices=False)
+    U, s, Vt = U[:, :rank], s[:rank], Vt[:rank]
+    inverse = jnp.where(s > CUT * s[:1], 1 / jnp.where(s > 0, s, 1.0), 0.0)
+    return U, (Vt.T * inverse) @ U.T
+
+
+def leverage(mechanics: Sequence[Mechanics], null_spaces: Sequence[np.ndarray]) -> np.ndarray:
+    """[m] how much of each muscle's arms (root mean square) lies in the null space, from 0 to 1."""
+    inside = sum(
+        np.sum(np.einsum("tmn,tnk->tmk", it.arms, N) ** 2, axis=(0, 2))
+        for it, N in zip(mechanics, null_spaces, strict=True)
     )
     whole = sum(np.sum(it.arms**2, axis=(0, 2)) for it in mechanics)
-    return np.sqrt(seen / np.where(whole > 0, whole, 1.0))
+    return np.sqrt(inside / np.where(whole > 0, whole, 1.0))
 
 
 @dataclass(frozen=True)
-class Seen:
-    """Which muscles the residual sees, before any fit."""
+class Identifiability:
+    """Which muscles show in the residual, before any fit."""
 
     identifiable: tuple[str, ...]
-    """superficial muscles that are seen"""
+    """superficial muscles that do"""
     hidden: tuple[str, ...]
     """superficial muscles that deep ones can always make up for"""
     deep: tuple[str, ...]
@@ -104,20 +142,22 @@ def check_names(model: Model, deep: Sequence[str], channels: Sequence[str]) -> N
         )
 
 
-def seen_muscles(model: Model, mechanics: Sequence[Mechanics], deep: Sequence[str]) -> tuple[Seen, list[np.ndarray]]:
-    """What is seen with these muscles deep and EMG of all others; and the unreached directions."""
-    free = unreached(mechanics, [model.muscle_names.index(name) for name in deep])
-    k, n = free[0].shape[2], free[0].shape[1]
+def identifiability(
+    model: Model, mechanics: Sequence[Mechanics], deep: Sequence[str]
+) -> tuple[Identifiability, list[np.ndarray]]:
+    """What can be told with these muscles deep and EMG of all others; and the null spaces."""
+    null_spaces = null_space(mechanics, [model.muscle_names.index(name) for name in deep])
+    k, n = null_spaces[0].shape[2], null_spaces[0].shape[1]
     if k == 0:
         raise MyogradError(
             f"the {len(deep)} deep muscles ({', '.join(deep)}) together can supply every torque of the {n} directions of motion: "
             "any parameters would fit. Record the EMG of some of them"
         )
-    part = dict(zip(model.muscle_names, leverage(mechanics, free), strict=True))
+    part = dict(zip(model.muscle_names, leverage(mechanics, null_spaces), strict=True))
     superficial = [name for name in model.muscle_names if name not in deep]
-    identifiable = tuple(name for name in superficial if part[name] > SEEN)
-    hidden = tuple(name for name in superficial if part[name] <= SEEN)
-    return Seen(identifiable, hidden, tuple(deep), k, n), free
+    identifiable = tuple(name for name in superficial if part[name] > LEAST)
+    hidden = tuple(name for name in superficial if part[name] <= LEAST)
+    return Identifiability(identifiable, hidden, tuple(deep), k, n), null_spaces
 
 
 # Inertia -----------------------------------------------------------------------------------------------------
@@ -125,7 +165,7 @@ def seen_muscles(model: Model, mechanics: Sequence[Mechanics], deep: Sequence[st
 
 @dataclass(frozen=True, eq=False)
 class BaseParameters:
-    """Combinations of inertial parameters that the motion determines: `values = combine @ moments`."""
+    """Combinations of inertial parameters that the motion determines: `values = combine @ inertial parameters`."""
 
     names: tuple[str, ...]
     combine: np.ndarray
@@ -135,14 +175,16 @@ class BaseParameters:
 
 
 def base_parameters(
-    mechanics: Sequence[Mechanics], free: Sequence[np.ndarray], bodies: Sequence[str]
+    mechanics: Sequence[Mechanics], null_spaces: Sequence[np.ndarray], bodies: Sequence[str]
 ) -> BaseParameters:
-    """By QR with pivoting of the regressor along the unreached directions: independent columns stay, each with what it takes
-    over from the others (Gautier, 1991)."""
-    rows = [
-        np.einsum("tnk,tnp->tkp", N, it.need_per).reshape(-1, it.need_per.shape[2])
-        for it, N in zip(mechanics, free, strict=True)
-    ]
+    """By QR with pivoting of the regressor in the null space: independent columns stay, each with what it takes over from the
+    others (Gautier, 1991)."""
+    if not bodies:
+        return BaseParameters((), np.zeros((0, 0)), np.zeros(0))
+    rows = []
+    for it, N in zip(mechanics, null_spaces, strict=True):
+        Y = it.inertial.torque_regressor
+        rows.append(np.einsum("tnk,tnp->tkp", N, Y).reshape(-1, Y.shape[2]))
     Y = np.concatenate(rows)
     size = np.linalg.norm(Y, axis=0)
     size = np.where(size > SAME * size.max(), size, np.inf)  # columns of no effect stay out
@@ -158,7 +200,7 @@ def base_parameters(
         taken = taken * np.where(np.isfinite(size[rest]), size[rest], 0.0) / size[kept][:, None]
     combine[:, rest] = np.where(np.abs(taken) > 1e-7 * np.abs(taken).max(initial=1e-300), taken, 0.0)
     sequence = np.argsort(kept)
-    labels = [f"{body} {name}" for body in bodies for name in ("m", "mcx", "mcy", "mcz", *NAMES[4:])]
+    labels = [f"{body}.{name}" for body in bodies for name in PHI]
     names = tuple(
         labels[i] + ("*" if np.count_nonzero(combine[j]) > 1 else "")
         for j, i in zip(sequence, kept[sequence], strict=True)

@@ -1,20 +1,21 @@
-"""What `myograd info` and `myograd check` say of a model, as plain data and as text for a terminal. No JAX."""
+"""`myograd info`: what a model consists of, as plain data and as text for a terminal. No JAX."""
 
 from __future__ import annotations
 
 from collections import Counter, deque
-from collections.abc import Sequence
 from math import degrees, isfinite
-from typing import TYPE_CHECKING
+from typing import Annotated
 
+import typer
 from rich.console import Group, RenderableType
 from rich.padding import Padding
 from rich.table import Table
 from rich.text import Text
 from rich.tree import Tree
 
+from myograd.app.console import UNITS, Json, Model, amount, counted, find, out, print_json
+from myograd.files.osim.read import read_osim
 from myograd.model.description import (
-    NO_NUMBERS,
     SEVERITIES,
     Body,
     ConditionalPathPoint,
@@ -23,46 +24,35 @@ from myograd.model.description import (
     Joint,
     ModelDescription,
     MovingPathPoint,
-    Unsupported,
 )
 
-if TYPE_CHECKING:
-    from myograd.diagnostics.discontinuities import Discontinuity
 
-UNITS = {"rotational": "rad", "translational": "m", "coupled": ""}
+def info(
+    model: Model,
+    muscles: Annotated[
+        bool, typer.Option("--muscles", help="List each muscle: class, strength, lengths, pennation, path, wraps.")
+    ] = False,
+    as_json: Json = False,
+) -> None:
+    """Show what a model consists of: joints and coordinates, mass, constraints, muscles.
 
-MATTERS = {
-    "motion": "poses and accelerations",
-    "force": "muscle-driven accelerations",
-    "control": "control signals and reports",
-    "unknown": "nothing in OpenSim 4.6, which ignores it",
-    "bookkeeping": "no number: names of groups, unused defaults",
-    "appearance": "looks only",
-}
-"""What an unread element would change, by its severity."""
-
-
-def base_body(description: ModelDescription, frame: str) -> str:
-    """The name of the body (or `ground`) that the frame at this path is fixed to."""
-    frames = description.frames()
-    at = frames[frame]
-    while not isinstance(at, Body):
-        at = frames[at.parent]
-    return at.name
-
-
-def ordered(unread: Sequence[Unsupported]) -> list[Unsupported]:
-    """From what matters most to what matters least; within that by class and line."""
-    return sorted(unread, key=lambda element: (SEVERITIES.index(element.severity), element.kind, element.line))
-
-
-# info --------------------------------------------------------------------------------------------------------
+    With --muscles, JSON also has the list `each_muscle`.
+    """
+    description = read_osim(find(model))
+    if as_json:
+        each = {"each_muscle": muscles_data(description)} if muscles else {}
+        print_json(info_data(description) | each)
+    else:
+        out.print(info_view(description, muscles))
+        if description.muscles and not muscles:
+            out.print(f"`myograd info {model} --muscles` lists each muscle.", soft_wrap=True)
 
 
 def info_data(description: ModelDescription) -> dict:
     """All that `info` shows, in SI units and radians, ready for JSON (an unlimited range ends in None)."""
     dependent = {c.dependent for c in description.constraints if isinstance(c, CoordinateCoupler) and c.enforced}
     coordinates = description.coordinates()
+    unsupported = {s: sum(element.severity == s for element in description.unsupported) for s in SEVERITIES}
     return {
         "name": description.name,
         "file": description.source,
@@ -101,7 +91,8 @@ def info_data(description: ModelDescription) -> dict:
             for constraint in description.constraints
         ],
         "muscles": _muscle_classes(description),
-        "unread": {s: sum(element.severity == s for element in description.unsupported) for s in SEVERITIES},
+        "unsupported": unsupported,
+        "unread": unsupported,  # deprecated, as `_deprecated.JSON_KEYS` says
     }
 
 
@@ -192,7 +183,7 @@ def info_view(description: ModelDescription, muscles: bool = False) -> Renderabl
     facts.add_row("file", f"{data['file']} (OpenSim document {data['version']})")
     facts.add_row("mass", f"{data['mass']:.6g} kg")
     facts.add_row("gravity", f"{' '.join(f'{g:.6g}' for g in data['gravity'])} m/s²")
-    facts.add_row("counts", ", ".join(f"{n} {_number(n, what)}" for what, n in counts.items() if n))
+    facts.add_row("counts", ", ".join(counted(n, what) for what, n in counts.items() if n))
     parts: list[RenderableType] = [Text(data["name"], style="bold"), facts, Text(), _joint_tree(description)]
     if data["constraints"]:
         table = Table("constraint", "class", "binds", title="Constraints", title_justify="left", box=None)
@@ -209,16 +200,9 @@ def info_view(description: ModelDescription, muscles: bool = False) -> Renderabl
             table.add_row(kind, *(str(numbers[column]) for column in columns))
         parts += [Text(), muscles_view(description) if muscles else table]
     if description.unsupported:
-        found = ", ".join(f"{n} {severity}" for severity, n in data["unread"].items() if n)
+        found = ", ".join(f"{n} {severity}" for severity, n in data["unsupported"].items() if n)
         parts += [Text(), Text(f"Not used by myograd: {found}. `myograd check --all` lists them.", style="yellow")]
     return Group(*parts)
-
-
-def _number(n: int, plural: str) -> str:
-    """`1 body`, `2 bodies`; `1 locked coordinate`."""
-    if n != 1:
-        return plural
-    return plural[:-3] + "y" if plural.endswith("ies") else plural[:-1]
 
 
 def _joint_tree(description: ModelDescription) -> RenderableType:
@@ -262,8 +246,8 @@ def _joint_tree(description: ModelDescription) -> RenderableType:
 
 def coordinate_line(coordinate: Coordinate, dependent: bool) -> str:
     """`knee_angle_r  -120° to 10°, default 0°, locked`."""
-    low, high = (_amount(limit, coordinate.motion_type) for limit in coordinate.range)
-    words = [f"{low} to {high}", f"default {_amount(coordinate.default_value, coordinate.motion_type)}"]
+    low, high = (amount(limit, coordinate.motion_type) for limit in coordinate.range)
+    words = [f"{low} to {high}", f"default {amount(coordinate.default_value, coordinate.motion_type)}"]
     states = {
         "clamped": coordinate.clamped,
         "locked": coordinate.locked,
@@ -274,92 +258,10 @@ def coordinate_line(coordinate: Coordinate, dependent: bool) -> str:
     return f"{coordinate.name}  {', '.join(words)}"
 
 
-def _amount(value: float, motion: str) -> str:
-    """A value in the unit people say it in; coupled coordinates have none, as in OpenSim."""
-    if motion == "rotational":
-        return f"{degrees(value):.4g}°"
-    return f"{value:.4g} {UNITS[motion]}".strip()
-
-
-# check -------------------------------------------------------------------------------------------------------
-
-
-def check_data(description: ModelDescription) -> list[dict]:
-    """What is not used, most important first, ready for JSON."""
-    return [
-        {
-            "severity": element.severity,
-            "class": element.kind,
-            "name": element.name,
-            "line": element.line,
-            "reason": element.reason,
-        }
-        for element in ordered(description.unsupported)
-    ]
-
-
-def check_view(description: ModelDescription, everything: bool) -> RenderableType:
-    """The text of `myograd check`; with `everything`, also of what changes no number."""
-    listed = [x for x in description.unsupported if everything or x.severity not in NO_NUMBERS]
-    rest = len(description.unsupported) - len(listed)
-    if not listed:
-        also = f" ({rest} others change no number; --all lists them)" if rest else ""
-        return Text(
-            f"{description.source}: everything in the file is used that bears on a number{also}.", style="green"
-        )
-    table = Table("line", "class", "name", "why", box=None)
-    table.columns[0].justify = "right"
-    severity = reason = ""
-    for element in ordered(listed):
-        if element.severity != severity:
-            if severity:
-                table.add_row()
-            severity, reason = element.severity, ""
-            table.add_row("", Text(severity, "bold"), "", Text(f"bears on {MATTERS[severity]}", "bold"))
-        why = element.reason if element.reason != reason else "″"
-        reason = element.reason
-        table.add_row(str(element.line), element.kind, element.name, why)
-    total = Table.grid(padding=(0, 2))
-    for severity in SEVERITIES:
-        kinds = Counter(element.kind for element in description.unsupported if element.severity == severity)
-        if kinds:
-            total.add_row(severity, ", ".join(f"{n} {kind}" for kind, n in kinds.items()))
-    return Group(table, Text(), Text(f"Not used of {description.source}:"), total)
-
-
-def may_jump(description: ModelDescription) -> bool:
-    """Whether some path has what can make its length jump: a conditional point, or a surface to wrap over."""
-    paths = [muscle.path for muscle in description.muscles]
-    return any(path.wraps or any(isinstance(p, ConditionalPathPoint) for p in path.points) for path in paths)
-
-
-def jumps_data(description: ModelDescription, jumps: Sequence[Discontinuity]) -> list[dict]:
-    """Where lengths jump, ready for JSON."""
-    motion = {c.name: c.motion_type for c in description.coordinates()}
-    return [
-        {
-            "muscle": jump.muscle,
-            "coordinate": jump.coordinate,
-            "value": jump.value,
-            "unit": UNITS[motion[jump.coordinate]],
-            "size": jump.size,
-            "cause": jump.cause,
-        }
-        for jump in jumps
-    ]
-
-
-def jumps_view(description: ModelDescription, jumps: Sequence[Discontinuity]) -> RenderableType:
-    """What `myograd check --jumps` adds."""
-    how = "along each coordinate's range, others at their defaults"
-    if not jumps:
-        return Text(f"No muscle's length was found to jump by more than 0.01 mm {how}.", style="green")
-    motion = {c.name: c.motion_type for c in description.coordinates()}
-    table = Table("muscle", "coordinate", "at", "by [mm]", "what happens to the path as the coordinate grows", box=None)
-    table.columns[2].justify = table.columns[3].justify = "right"
-    for jump in sorted(jumps, key=lambda jump: (jump.muscle, jump.coordinate, jump.value)):
-        at = _amount(jump.value, motion[jump.coordinate])
-        table.add_row(jump.muscle, jump.coordinate, at, f"{jump.size * 1e3:+.3f}", jump.cause)
-    muscles = {jump.muscle for jump in jumps}
-    total = f"{len(jumps)} {_number(len(jumps), 'jumps')} of {len(muscles)} {_number(len(muscles), 'muscles')}, {how}."
-    return Group(table, Text(), Text(total, style="yellow"))
+def base_body(description: ModelDescription, frame: str) -> str:
+    """The name of the body (or `ground`) that the frame at this path is fixed to."""
+    frames = description.frames()
+    at = frames[frame]
+    while not isinstance(at, Body):
+        at = frames[at.parent]
+    return at.name

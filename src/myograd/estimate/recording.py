@@ -13,12 +13,13 @@ from dataclasses import dataclass, replace
 import jax
 import jax.numpy as jnp
 import numpy as np
+from jaxtyping import Array, Float
 from scipy import interpolate, signal
 
-from ...dynamics import constraints as held
-from ...errors import MyogradError, nearest
-from ...files.tables.table import Table, need_radians
-from ...model.model import Model
+from ..dynamics import constraints
+from ..errors import MyogradError, nearest
+from ..files.tables.table import Table, need_radians
+from ..model.model import Model
 
 UNEVEN = 1e-3  # largest difference of two steps in time, relative
 SHORTEST = 0.5  # s
@@ -50,7 +51,7 @@ class Recording:
     pull: np.ndarray | None = None
     """[T, muscles, c] generalised forces of unit tensions (`-muscle_gradients`), if not from the model"""
     low_pass: float | None = None
-    """[Hz] of noisy motion: motion and forces are compared below it (`lowpass`)"""
+    """[Hz] of noisy motion: motion and forces are compared below it (`signals`)"""
 
     @property
     def step(self) -> float:
@@ -259,13 +260,18 @@ def follow(
             "identification of models with ball or free joints is not done yet: their speeds are not rates"
         )
 
-    def one(q: jax.Array, u: jax.Array, udot: jax.Array) -> tuple[jax.Array, ...]:
-        q = held.explicit_coordinates(model, q)
-        u = held.explicit_speeds(model, q, u)
-        return q, u, held.explicit_accelerations(model, q, u, udot)
-
-    q, u, udot = (np.asarray(part) for part in jax.jit(jax.vmap(one))(*map(jnp.asarray, (q, qdot, qddot))))
+    moved = jax.jit(jax.vmap(lambda *sample: obeying(model, *sample)))(*map(jnp.asarray, (q, qdot, qddot)))
+    q, u, udot = (np.asarray(part) for part in moved)
     return q, u, udot
+
+
+def obeying(
+    model: Model, q: Float[Array, " c"], u: Float[Array, " c"], udot: Float[Array, " c"]
+) -> tuple[Float[Array, " c"], Float[Array, " c"], Float[Array, " c"]]:
+    """One sample's motion, in which the coordinates that constraints set follow from the free ones."""
+    q = constraints.explicit_coordinates(model, q)
+    u = constraints.explicit_speeds(model, q, u)
+    return q, u, constraints.explicit_accelerations(model, q, u, udot)
 
 
 def select_channels(recording: Recording, names: Sequence[str]) -> np.ndarray:

@@ -1,0 +1,1 @@
+"""Motion from markers and sensors: the inverse kinematics of recordings."""
