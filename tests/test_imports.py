@@ -9,6 +9,7 @@ from __future__ import annotations
 import ast
 import json
 import os
+import re
 import subprocess
 import sys
 from pathlib import Path
@@ -97,6 +98,12 @@ FILES = sorted(path for path in PACKAGE.rglob("*.py") if path.parent != PACKAGE 
 @pytest.mark.parametrize("path", FILES, ids=lambda path: module_name(path))
 def test_imports_point_down(path: Path):
     assert forbidden(path.read_text(), module_name(path)) == []
+
+
+def test_the_rooms_are_documented_in_their_order():
+    page = (PACKAGE.parents[1] / "docs" / "architecture.md").read_text()
+    listed = [name.rstrip("/").replace("/", ".") for name in re.findall(r"^\| `([\w/]+)/` \|", page, re.MULTILINE)]
+    assert listed == [*ROOMS, "models"]
 
 
 def test_every_folder_is_a_room():
