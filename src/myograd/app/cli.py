@@ -345,6 +345,13 @@ def identify(
     ] = False,
     deep: Annotated[str, typer.Option(help="Muscles without EMG, with commas; their forces are unknowns.")] = "",
     bodies: Annotated[str, typer.Option(help="Bodies whose ten inertial parameters are identified, with commas.")] = "",
+    also: Annotated[
+        list[str] | None,
+        typer.Option(
+            metavar="NAME=LOW:HIGH",
+            help="Any other number of the model, and its limits; NAME=LOW:HIGH:CENTER:SPREAD with a prior. Once per number.",
+        ),
+    ] = None,
     unseen_motion: Annotated[
         list[Path] | None, typer.Option(help="A movement to judge the fit by; not fitted.")
     ] = None,
@@ -397,8 +404,20 @@ def identify(
             )
             hidden, asked = _names(deep), _names(bodies)
         try:
+            others = work.read_bounds(also or [])
             result = work.identify(
-                loaded, recordings, hidden, asked, unseen, noise, gains, robust, every, checkpoint, status.update
+                loaded,
+                recordings,
+                hidden,
+                asked,
+                unseen,
+                noise,
+                gains,
+                robust,
+                every,
+                checkpoint,
+                status.update,
+                others,
             )
         except KeyboardInterrupt:
             kept = checkpoint is not None and checkpoint.exists()

@@ -5,7 +5,7 @@ from __future__ import annotations
 import csv
 import io
 import time
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -28,6 +28,7 @@ from myograd.estimate.identification.shipped import shipped_bodies, shipped_deep
 from myograd.estimate.identification.uncertainty import Uncertainty, Verdict, uncertainty
 from myograd.estimate.identification.validate import Validation, validate
 from myograd.estimate.least_squares import Options
+from myograd.estimate.parameters import Bounds
 from myograd.estimate.recording import Recording, check_recording, read_recording
 from myograd.files.atomic import write_text
 from myograd.files.tables.table import Table
@@ -76,6 +77,25 @@ def read_recordings(
     return found
 
 
+def read_bounds(texts: Sequence[str]) -> dict[str, Bounds]:
+    """Names and limits, `NAME=LOW:HIGH`, or with a prior, `NAME=LOW:HIGH:CENTER:SPREAD`."""
+    found: dict[str, Bounds] = {}
+    for text in texts:
+        name, _, given = text.rpartition("=")
+        try:
+            limits = [float(x) for x in given.split(":")]
+        except ValueError:
+            limits = []
+        if not name or len(limits) not in (2, 4):
+            raise MyogradError(
+                f"--also {text}: give NAME=LOW:HIGH, or NAME=LOW:HIGH:CENTER:SPREAD with a prior, in SI units"
+            )
+        if name in found:
+            raise MyogradError(f"--also names {name!r} twice")
+        found[name] = Bounds(*limits)
+    return found
+
+
 def shipped_recordings(model: Model) -> tuple[list[Recording], list[Recording], tuple[str, ...], tuple[str, ...]]:
     """What comes with Myograd: two movements, an unseen one, the deep muscles, and the bodies whose inertia differs."""
     if model.name != "arm":
@@ -96,8 +116,10 @@ def identify(
     every: int = 1,
     checkpoint: Path | None = None,
     say: Callable[[str], None] = lambda _: None,
+    also: Mapping[str, Bounds] | None = None,
 ) -> Result:
-    """Check, fit, judge. `noise`: what errors the EMG has; None: none. `say` hears what is being done."""
+    """Check, fit, judge. `also`: other numbers of the model to identify. `noise`: what errors the EMG has; None: none. `say`
+    hears what is being done."""
     begun = time.perf_counter()
     if robust and noise:
         raise MyogradError(
@@ -105,7 +127,7 @@ def identify(
         )
     say("working out the mechanics of the recordings ...")
     numbers = MUSCLE if gains else None
-    problem = identification(model, recordings, deep, bodies, of_muscle=numbers, every=every)
+    problem = identification(model, recordings, deep, bodies, of_muscle=numbers, every=every, also=also or {})
     check(problem)
     if noise:
         need_noise(problem, noise)
