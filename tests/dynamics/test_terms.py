@@ -156,6 +156,70 @@ def test_simulations_see_terms_and_keep_their_energy():
     assert np.abs(total - total[0]).max() < 1e-7 * np.ptp(np.asarray(energy["kinetic"]))
 
 
+class Known(Term):
+    """A spring and damper between two coordinates whose force cannot be differentiated along q and u, only by its stiffness."""
+
+    stiffness: Array
+    i: int = eqx.field(static=True)
+    j: int = eqx.field(static=True)
+
+    def _slopes(self, q: Array) -> tuple[Array, Array]:
+        across = jnp.zeros_like(q).at[self.i].set(1.0).at[self.j].set(-1.0)
+        return -self.stiffness * jnp.outer(across, across), -0.1 * jnp.outer(across, across)
+
+    def force(self, model: mg.Model, now: Instant) -> mg.Loads:
+        K, D = self._slopes(now.q)
+        return mg.Loads(coordinates=K @ jax.lax.stop_gradient(now.q) + D @ jax.lax.stop_gradient(now.u))
+
+    def tangent(self, model: mg.Model, now: Instant) -> tuple[Array, Array]:
+        return self._slopes(now.q)
+
+
+def test_a_tangent_that_a_term_knows_is_used():
+    """Derivatives by q, u and the term's own number are those of the equal spring that is differentiated as usual."""
+    model = loaded(OWN["double_pendulum"])
+
+    class Plain(Known):
+        tangent = Term.tangent
+
+        def force(self, model: mg.Model, now: Instant) -> mg.Loads:
+            K, D = self._slopes(now.q)
+            return mg.Loads(coordinates=K @ now.q + D @ now.u)
+
+    q, u = jnp.array([0.4, -0.3]), jnp.array([0.7, 0.2])
+    state = mg.equilibrium_state(model, q, u, jnp.full(len(model.muscle_names), 0.2))
+    controls = jnp.full(len(model.control_names), 0.2)
+
+    def slopes(kind: type[Known]) -> Any:
+        def forces(stiffness: Array, q: Array, u: Array) -> Array:
+            moved = eqx.tree_at(lambda s: (s.q, s.u), state, (q, u))
+            return mg.applied_forces(model.with_terms(kind(stiffness, 0, 1)), moved, controls)
+
+        given = jnp.array(30.0), q, u
+        return forces(*given), jax.jacfwd(forces, (0, 1, 2))(*given), jax.jacrev(forces, (0, 1, 2))(*given)
+
+    for known, plain in zip(*map(jax.tree.leaves, (slopes(Known), slopes(Plain))), strict=True):
+        np.testing.assert_allclose(known, plain, rtol=1e-12, atol=1e-12 * np.abs(plain).max())
+
+
+def test_inertia_without_coupling_is_refused():
+    with pytest.raises(TypeError, match=r"Forgetful has inertia, which are asked for only where `coupled`"):
+
+        class Forgetful(Term):
+            def inertia(self, model: mg.Model, now: Instant) -> Array:
+                return jnp.eye(2)
+
+
+def test_masses_of_terms_are_not_forgotten(pair: tuple[mg.Model, mg.Model, Shuttle]):
+    """A term that does not say where its mass is has no centre of mass to add: no number, instead of one without it."""
+    _, more, _ = pair
+    q, u = some_state(more)
+    with pytest.raises(NotImplementedError, match="Shuttle has inertia, but does not say where its mass is"):
+        mg.center_of_mass(more, q)
+    with pytest.raises(NotImplementedError, match="Shuttle has inertia, but does not say what its momentum is"):
+        mg.momentum(more, q, u)
+
+
 def operations(jaxpr: Any) -> list[str]:
     """Of a program and of all programs in it."""
     found = []

@@ -19,6 +19,11 @@ from myograd.models import model_path, names
 EVERY = {**{name: model_path(name) for name in names()}, **OWN}
 
 
+@pytest.fixture
+def leg() -> mg.Model:
+    return loaded(model_path("planar_leg"))
+
+
 @pytest.mark.parametrize("name", EVERY)
 def test_places_exist_and_are_distinct(name: str):
     model = loaded(EVERY[name])
@@ -130,3 +135,42 @@ def test_public_models_have_names_for_all_bodies_and_muscles(pack_model: Path):
     places = parameter_places(model)
     assert all(f"{body}.mass" in places for body in model.body_names)
     assert all(f"{muscle}.max_isometric_force" in places for muscle in model.muscle_names)
+
+
+def test_a_stack_is_not_one_model(leg: mg.Model):
+    stack = jax.tree.map(lambda *leaves: jnp.stack(leaves), leg, leg, leg)
+    for call in (lambda: mg.values_of(stack, ["thigh.mass"]), lambda: mg.with_values(stack, {"thigh.mass": 9.5})):
+        with pytest.raises(mg.ModelError, match=r"stack of models.*jax\.vmap"):
+            call()
+    heavier = jax.vmap(lambda model, mass: mg.with_values(model, {"thigh.mass": mass}))(
+        stack, jnp.array([7.0, 8.0, 9.0])
+    )
+    thigh = leg.body_names.index("thigh")
+    np.testing.assert_array_equal(heavier.bodies.mass[:, thigh], [7.0, 8.0, 9.0])
+
+
+def test_a_selection_is_of_one_structure(leg: mg.Model):
+    chosen = mg.Selection(leg, ["thigh.mass"])
+    other = mg.load_model("double_pendulum")
+    for call in (lambda: chosen.get(other), lambda: chosen.set(other, jnp.ones(1))):
+        with pytest.raises(mg.ModelError, match="another structure than 'double_pendulum'"):
+            call()
+    assert chosen == mg.Selection(mg.with_values(leg, {"thigh.mass": 9.0}), ["thigh.mass"])
+    assert chosen != mg.Selection(leg, ["shank.mass"])
+
+
+def test_a_number_in_an_array_must_be_finite_too(leg: mg.Model):
+    with pytest.raises(mg.ModelError, match="not a finite number"):
+        mg.with_values(leg, {"thigh.mass": jnp.array(jnp.nan)})
+
+
+def test_things_of_one_name_are_told_apart_by_place():
+    description = mg.read_osim(model_path("planar_leg"))
+    description.markers[0].name = description.markers[1].name = "twin"
+    model = mg.compile_model(description)
+    assert "twin.location.x" not in mg.parameter_places(model)
+    with pytest.raises(
+        mg.ModelError, match=r"'twin.location.x' names 2 numbers.*marker_location\[0,0\] or marker_location\[0,1\]"
+    ):
+        mg.values_of(model, ["twin.location.x"])
+    assert mg.values_of(model, ["marker_location[0,1]"])

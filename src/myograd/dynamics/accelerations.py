@@ -10,7 +10,7 @@ from ..model.model import Model
 from .entry import entry, need_constraints
 from .forward import Equation, by_elimination, by_multipliers
 from .inverse import generalized_force
-from .terms import inertial_terms, instant
+from .terms import instant
 from .wrenches import on_links
 
 Vector = Float[Array, " c"]
@@ -26,10 +26,10 @@ def inverse_dynamics(
     are part of the result.
     """
     now = instant(model, q, u)
-    needed = sum(term.needed(model, now, udot) for term in inertial_terms(model, now))
+    needed = Equation(model, now).needed(udot)
     if wrenches is not None:
         needed = needed - generalized_force(model, now.at, on_links(model, now.at, wrenches))
-    return needed  # pyright: ignore[reportReturnType]
+    return needed
 
 
 @entry

@@ -10,9 +10,7 @@ from ..force.term import Energy, Instant
 from ..model.model import Model
 from .entry import entry
 from .guard import raise_where
-from .inertia import apply_inertia, link_inertia
-from .kinematics import motion, pose
-from .terms import inertial_terms, instant
+from .terms import added, inertial_terms, instant
 
 Vector = Float[Array, " c"]
 
@@ -21,28 +19,28 @@ Vector = Float[Array, " c"]
 def mass_matrix(model: Model, q: Vector) -> Float[Array, "c c"]:
     """M(q) [kg m^2, kg m, kg], constraints not considered."""
     now = instant(model, q, jnp.zeros_like(q))
-    return sum(term.inertia(model, now) for term in inertial_terms(model, now))  # pyright: ignore[reportReturnType]
+    return added(term.inertia(model, now) for term in inertial_terms(model, now))
 
 
 @entry
 def center_of_mass(model: Model, q: Vector) -> Float[Array, "3"]:
     """Of the whole model, in ground [m]."""
-    inertia = jnp.sum(link_inertia(model, pose(model, q)), axis=1)
-    name = model.name
+    now = instant(model, q, jnp.zeros_like(q))
+    moment = added(term.first_moment(model, now) for term in inertial_terms(model, now))
     mass = raise_where(
-        inertia[0] == 0,
-        inertia[0],
-        inertia[:1, None],
-        lambda _: ModelError(f"{name!r} has no mass, so no centre of mass"),
+        moment[0] == 0,
+        moment[0],
+        moment[:1, None],
+        lambda _: ModelError("the model has no mass, so no centre of mass"),
     )
-    return inertia[1:4] / mass
+    return moment[1:] / mass
 
 
 @entry
 def momentum(model: Model, q: Vector, u: Vector) -> Float[Array, "6"]:
     """Angular momentum about the ground origin [kg m^2/s], then linear momentum [kg m/s]."""
-    at = pose(model, q)
-    return jnp.sum(apply_inertia(link_inertia(model, at), motion(model, q, u, at).velocity), axis=1)
+    now = instant(model, q, u)
+    return added(term.momentum(model, now) for term in inertial_terms(model, now))
 
 
 @entry
@@ -67,7 +65,7 @@ def inertial_energy(model: Model, now: Instant) -> Energy:
 def bias_forces(model: Model, q: Vector, u: Vector) -> Vector:
     """b in `M udot + b = tau`: Coriolis and centrifugal terms less gravity [N m, N]."""
     now = instant(model, q, u)
-    return sum(term.bias(model, now) for term in inertial_terms(model, now))  # pyright: ignore[reportReturnType]
+    return added(term.bias(model, now) for term in inertial_terms(model, now))
 
 
 @entry

@@ -13,7 +13,7 @@ where `M udot` is computed by inverse dynamics. So neither M nor its factor is e
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable
+from collections.abc import Callable
 from functools import partial
 
 import jax
@@ -29,7 +29,7 @@ from ..model.model import Model
 from .constraints import bias_rows, elimination, explicit_accelerations, jacobian_rows
 from .guard import raise_where
 from .solve import Factor, factorized, solved, stages
-from .terms import coupled_coordinates, inertial_terms
+from .terms import added, coupled_coordinates, inertial_terms
 
 Vector = Float[Array, " c"]
 PIVOT = 1e-11  # smallest pivot, relative to its diagonal entry, that counts as positive
@@ -44,30 +44,23 @@ class Equation:
 
     def needed(self, udot: Vector) -> Vector:
         """`M udot + b`"""
-        return _sum(term.needed(self.model, self.now, udot) for term in self.terms)
+        return added(term.needed(self.model, self.now, udot) for term in self.terms)
 
     def mass_times(self, udot: Vector) -> Vector:
         """`M udot`"""
-        return _sum(term.inertia_times(self.model, self.now, udot) for term in self.terms)
+        return added(term.inertia_times(self.model, self.now, udot) for term in self.terms)
 
     def mass(self, which: np.ndarray) -> Float[Array, "k k"]:
         """M of the coordinates `which`, to be factorised, not to be differentiated."""
         terms, now = lax.stop_gradient((self.terms, self.now))
-        model = (
-            lax.stop_gradient(self.model) if len(terms) > 1 else self.model
-        )  # rigid links look at its structure only
-        return _sum(term.inertia_block(model, now, which) for term in terms)
+        # Rigid links look at the model's structure only.
+        model = lax.stop_gradient(self.model) if len(terms) > 1 else self.model
+        return added(term.inertia_block(model, now, which) for term in terms)
 
     def constraint_rows(self) -> tuple[Float[Array, "rows c"], Float[Array, " rows"]]:
         model, now = self.model, self.now
         G = jacobian_rows(model, now.at, now.q)
         return G, bias_rows(model, now.at, now.moving, now.q, now.u, now.time)
-
-
-def _sum(parts: Iterable[Array]) -> Array:
-    """Without a zero to begin with, which would not be free."""
-    first, *others = parts
-    return sum(others, first)
 
 
 def by_multipliers(equation: Equation, force: Vector) -> tuple[Vector, Float[Array, " rows"]]:

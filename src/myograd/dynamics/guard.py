@@ -3,11 +3,10 @@
 A check costs one comparison while nothing is wrong. What becomes of one that fails depends on who compiled the program:
 
 - a public function that is called with plain numbers: the failure is a value beside the result, looked at afterwards, and the
-function
-  runs once more, step by step, to say what is wrong (`checked`). Such programs call nothing outside, so that JAX keeps them
-  on disk;
+  function runs once more, step by step, to say what is wrong (`checked`). Such programs call nothing outside, so that JAX keeps
+  them on disk;
 - a simulation or another program of ours that goes on (`quiet`): the result is NaN from there on, and whoever called it finds
-out why;
+  out why;
 - a program of the user's (`jax.jit` around one of ours): the program itself calls Python, which raises.
 """
 

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
+
 import jax.numpy as jnp
 import numpy as np
 from jaxtyping import Array, Float
@@ -34,8 +36,7 @@ class RigidLinks(Term):
         return cls(link_inertia(model, at))
 
     def coupled(self, model: Model) -> np.ndarray:
-        links = model.tree.speed_links
-        return links @ links.T > 0
+        return _linked(model)
 
     def inertia(self, model: Model, now: Instant) -> Float[Array, "c c"]:
         return joint_space_inertia(model, now.at, self.link_inertia)
@@ -53,10 +54,22 @@ class RigidLinks(Term):
         links = accelerations(model, now.at, now.moving, udot)
         return newton_euler(model, now.at, now.moving, self.link_inertia, links)
 
+    def first_moment(self, model: Model, now: Instant) -> Float[Array, "4"]:
+        return jnp.sum(self.link_inertia[:4], axis=1)
+
+    def momentum(self, model: Model, now: Instant) -> Float[Array, "6"]:
+        return jnp.sum(apply_inertia(self.link_inertia, now.moving.velocity), axis=1)
+
     def energy(self, model: Model, now: Instant) -> Energy:
         V = now.moving.velocity
         kinetic = 0.5 * jnp.sum(dot(V, apply_inertia(self.link_inertia, V)))
         return Energy(kinetic, -model.gravity @ jnp.sum(self.link_inertia[1:4], axis=1))
+
+
+def added(parts: Iterable[Array]) -> Array:
+    """The sum of what terms give, without a zero to begin with, which would not be free."""
+    first, *others = parts
+    return sum(others, first)
 
 
 def inertial_terms(model: Model, now: Instant) -> list[Term]:
@@ -64,10 +77,15 @@ def inertial_terms(model: Model, now: Instant) -> list[Term]:
     return [RigidLinks.of(model, now.at), *(term for term in model.terms if term.coupled(model) is not None)]
 
 
+def _linked(model: Model) -> np.ndarray:
+    """[c, c] bool: coordinates that move some link together."""
+    links = model.tree.speed_links
+    return links @ links.T > 0
+
+
 def coupled_coordinates(model: Model) -> np.ndarray:
     """[c, c] bool: between which coordinates the mass matrix may have entries."""
-    links = model.tree.speed_links
-    found = links @ links.T > 0
+    found = _linked(model)
     for term in model.terms:
         more = term.coupled(model)
         if more is not None:

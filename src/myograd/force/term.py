@@ -3,7 +3,7 @@
     sum (M_k udot + b_k) + G^T lambda = sum tau_k,       G udot + gamma = 0
 
 A term says what it adds of inertia M_k, bias b_k, force tau_k, energy, and the force's tangent, and between which coordinates
-it has inertia. Rigid links are one (`dynamics.links`), each class of springs and contacts is another (this room); mass along
+it has inertia. Rigid links are one (`dynamics.terms`), each class of springs and contacts is another (this room); mass along
 muscles, soft segments and tissue add theirs. What a term does not say is zero, and costs nothing.
 """
 
@@ -62,7 +62,17 @@ class Energy(NamedTuple):
 
 
 class Term(eqx.Module):
-    """One addend. Subclasses override what they have."""
+    """One addend. Subclasses override what they have; what has inertia says between which coordinates (`coupled`)."""
+
+    def __init_subclass__(cls, **options: Any) -> None:
+        super().__init_subclass__(**options)
+        own = {name for base in cls.__mro__[: cls.__mro__.index(Term)] for name in vars(base)}
+        inertial = own & {"inertia", "bias", "inertia_block", "inertia_times", "needed", "first_moment", "momentum"}
+        if inertial and "coupled" not in own:
+            raise TypeError(
+                f"{cls.__name__} has {', '.join(sorted(inertial))}, which are asked for only where `coupled` says between which "
+                "coordinates there is inertia: add it"
+            )
 
     def coupled(self, model: Model) -> np.ndarray | None:
         """[c, c] bool: between which coordinates there may be inertia, a constant of the structure. None: there is none."""
@@ -88,18 +98,31 @@ class Term(eqx.Module):
         """`M_k udot + b_k`"""
         return self.inertia_times(model, now, udot) + self.bias(model, now)
 
+    def first_moment(self, model: Model, now: Instant) -> Float[Array, "4"]:
+        """Mass [kg], and mass times position in ground [kg m]; asked for by `center_of_mass`."""
+        raise NotImplementedError(
+            f"{type(self).__name__} has inertia, but does not say where its mass is (first_moment)"
+        )
+
+    def momentum(self, model: Model, now: Instant) -> Float[Array, "6"]:
+        """Angular about the ground origin [kg m^2/s], then linear [kg m/s]."""
+        raise NotImplementedError(
+            f"{type(self).__name__} has inertia, but does not say what its momentum is (momentum)"
+        )
+
     def force(self, model: Model, now: Instant) -> Loads:
         """tau_k."""
         return Loads()
 
     def energy(self, model: Model, now: Instant) -> Energy:
-        """Of what is conserved: dissipation and actuators have none."""
+        """Of what is conserved: dissipation and actuators have none. Kinetic and gravitational: only where `coupled` is not
+        None."""
         return Energy()
 
-    def tangent(self, model: Model, now: Instant) -> tuple[Float[Array, "c c"], Float[Array, "c c"]] | None:
-        """d tau_k / dq and d tau_k / du of a term that knows them better than differentiation does (a finite element solve,
-        say); None: differentiate `force`."""
-        return None
+    def tangent(self, model: Model, now: Instant) -> tuple[Float[Array, "c c"], Float[Array, "c c"]]:
+        """d tau_k / dq and d tau_k / du. A term that overrides this is differentiated by it along q and u, in all else as others:
+        for one that knows it better than differentiation does (a finite element solve, say)."""
+        raise NotImplementedError
 
 
 class Places(Protocol):

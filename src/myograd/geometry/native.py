@@ -1,7 +1,7 @@
 """Functions compiled by Numba as parts of XLA programs, by XLA's foreign function interface (xla/ffi/api/c_api.h, version 0.3).
 
 A handler is a C function of one argument, the address of a call frame: a row of 8-byte words that holds, among others, the
-addresses of the arguments and results. It returns 0. See `muscle.search` for one.
+addresses of the arguments and results. It returns 0. See `path.search` for one.
 """
 
 from __future__ import annotations

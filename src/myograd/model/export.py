@@ -34,6 +34,12 @@ def description_of(model: Model, document: Document | None = None) -> d.ModelDes
     document = document or _own_document(model)
     result = copy.deepcopy(document.description)
     original = compile_model(result)
+    others = [type(term).__name__ for term in model.terms if not isinstance(term, Law)]
+    if others:
+        raise ModelError(
+            f"the model has a {others[0]}, which an .osim document cannot hold: save the model without it, and add the term "
+            "again after loading"
+        )
     _check_leaves(original, model)
     links = build_tree(result)
     frames = Frames(result, links)
@@ -50,10 +56,9 @@ def description_of(model: Model, document: Document | None = None) -> d.ModelDes
     _write_surfaces(result, frames, model)
     _write_muscles(result.muscles, original, model)
     model.contact_surfaces.write(result.contacts)
-    for term in model.terms:
-        if not isinstance(term, Law):
-            raise ModelError(f"the model has a {type(term).__name__}, which an .osim document cannot hold")
-        term.write(applied(result, type(term)))
+    for law in model.terms:
+        assert isinstance(law, Law)
+        law.write(applied(result, type(law)))
     _confirm(result, model)
     return result
 

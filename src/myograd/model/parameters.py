@@ -16,6 +16,7 @@ import equinox as eqx
 import jax
 import jax.numpy as jnp
 import numpy as np
+from jax.core import Tracer
 from jaxtyping import Array, Float
 
 from ..errors import ModelError, nearest
@@ -70,6 +71,11 @@ class Place:
     index: tuple[int, ...]
     unit: str = ""
 
+    @property
+    def text(self) -> str:
+        """The name by place: `joints.slopes[12,3]`."""
+        return f"{self.leaf.removeprefix('.')}[{','.join(map(str, self.index))}]"
+
 
 def leaves_by_name(model: Model) -> dict[str, Any]:
     """Every array of the model, by the path to it: `.bodies.mass`."""
@@ -77,12 +83,15 @@ def leaves_by_name(model: Model) -> dict[str, Any]:
 
 
 def parameter_places(model: Model) -> dict[str, Place]:
-    """Every number that has an owner, by name, in the order of the model."""
-    found: dict[str, Place] = {}
+    """Every number that has a name of its own, by that name, in the order of the model."""
+    return {name: places[0] for name, places in _places(model).items() if len(places) == 1}
+
+
+def _places(model: Model) -> dict[str, list[Place]]:
+    """Of every name: several places where several things are called the same."""
+    found: dict[str, list[Place]] = {}
     for leaf, name, index, field in _owned(model):
-        if name in found:  # two things of one name: the second is addressed by its index
-            continue
-        found[name] = Place(leaf, index, UNITS.get(field, ""))
+        found.setdefault(name, []).append(Place(leaf, index, UNITS.get(field, "")))
     return found
 
 
@@ -95,6 +104,9 @@ def find(model: Model, name: str, known: Mapping[str, Place] | None = None) -> P
     arrays = leaves_by_name(model) if match else {}
     leaf = f".{match['leaf']}" if match else ""
     if match is None or leaf not in arrays:
+        several = [place.text for place in _places(model).get(name, ())]
+        if several:
+            raise ModelError(f"{name!r} names {len(several)} numbers of {model.name!r}: use {' or '.join(several)}")
         raise ModelError(f"{model.name!r} has no parameter {name!r}{nearest(name, known)}")
     index = tuple(int(i) for i in match["index"].split(","))
     shape = np.shape(arrays[leaf])
@@ -104,7 +116,7 @@ def find(model: Model, name: str, known: Mapping[str, Place] | None = None) -> P
 
 
 class Selection:
-    """Some numbers of a model, as one vector."""
+    """Some numbers of a model, as one vector; the same of every other model of the same structure."""
 
     def __init__(self, model: Model, names: Sequence[str]):
         known = parameter_places(model)
@@ -114,9 +126,9 @@ class Selection:
         if twice:
             raise ModelError(f"parameter {twice[0]!r} is chosen twice")
         leaves = list(leaves_by_name(model))
-        self._groups: list[
-            tuple[int, np.ndarray, tuple[np.ndarray, ...]]
-        ] = []  # leaf, entries of the vector, places in it
+        self._structure = jax.tree.structure(model)
+        self._groups: list[tuple[int, np.ndarray, tuple[np.ndarray, ...]]] = []
+        """leaf, entries of the vector, places in it"""
         for leaf in dict.fromkeys(place.leaf for place in self.places):
             which = np.array([k for k, place in enumerate(self.places) if place.leaf == leaf])
             index = tuple(np.array([self.places[k].index for k in which]).T)
@@ -127,21 +139,37 @@ class Selection:
 
     def __eq__(self, other: object) -> bool:
         """Of the same numbers: compiled programs that have a selection built in can then be shared."""
-        return isinstance(other, Selection) and (self.names, self.places) == (other.names, other.places)
+        return isinstance(other, Selection) and self._identity() == other._identity()
 
     def __hash__(self) -> int:
-        return hash((self.names, self.places))
+        return hash(self._identity())
+
+    def _identity(self) -> tuple[object, ...]:
+        return self.names, self.places, self._structure
+
+    def _arrays(self, model: Model) -> list[Any]:
+        """The model's leaves, if they are what the selection was made for."""
+        if jax.tree.structure(model) != self._structure:
+            raise ModelError(
+                f"this selection was made for a model of another structure than {model.name!r}: make a new one"
+            )
+        arrays = jax.tree.leaves(model)
+        if any(np.ndim(arrays[leaf]) != len(index) for leaf, _, index in self._groups):
+            raise ModelError(
+                "this is a stack of models: choose numbers of one model, and map over the stack by jax.vmap"
+            )
+        return arrays
 
     def get(self, model: Model) -> Float[Array, " n"]:
         """Their values."""
-        arrays, values = jax.tree.leaves(model), jnp.zeros(len(self))
+        arrays, values = self._arrays(model), jnp.zeros(len(self))
         for leaf, which, index in self._groups:
             values = values.at[which].set(arrays[leaf][index])
         return values
 
     def set(self, model: Model, values: Float[Array, " n"]) -> Model:
         """The model with other values of them; differentiable."""
-        arrays = list(jax.tree.leaves(model))
+        arrays = self._arrays(model)
         for leaf, which, index in self._groups:
             arrays[leaf] = jnp.asarray(arrays[leaf]).at[index].set(values[which])
         return jax.tree.unflatten(jax.tree.structure(model), arrays)
@@ -157,7 +185,7 @@ def with_values(model: Model, values: Mapping[str, Any]) -> Model:
     for name, value in values.items():
         if np.shape(value) != ():
             raise ModelError(f"parameter {name!r} is one number, not an array of shape {np.shape(value)}")
-        if not eqx.is_array(value) and not np.isfinite(value):
+        if not isinstance(value, Tracer) and not np.isfinite(value):
             raise ModelError(f"parameter {name!r}: {value!r} is not a finite number")
     if not values:
         return model

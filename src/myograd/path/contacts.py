@@ -2,7 +2,7 @@
 
 Each arc depends on the two points that its lines come from and lead to. Between the same two path points there may be
 several surfaces; then these are the ends of neighbouring arcs, and the ends X of all arcs obey X = Phi(X): the path is at
-rest when each line is tangent to the surfaces at both of its ends. X is found by `muscle.search`, and differentiated by the
+rest when each line is tangent to the surfaces at both of its ends. X is found by `path.search`, and differentiated by the
 implicit function theorem, dX = (1 - dPhi/dX)^-1 dPhi, so derivatives of any order exist and do not depend on the iteration.
 """
 

@@ -48,7 +48,7 @@ def rollout(
     carry: Carry | None = None,
     forward: bool = False,
 ) -> Rolled:
-    """Phases at `times`, the first of which is the start; `carry` of an earlier part goes on as if it had not stopped.
+    """Reduced states at `times`, the first of which is the start; `carry` of an earlier part goes on as if it had not stopped.
 
     `forward`: whether derivatives are taken forwards (`jax.jvp`) instead of backwards (`jax.grad`).
     """

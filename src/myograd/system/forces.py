@@ -7,6 +7,8 @@ term of the model (`force.term`) adds to one of the three, and each is brought t
 
 from __future__ import annotations
 
+from typing import Any
+
 import equinox as eqx
 import jax.numpy as jnp
 import numpy as np
@@ -16,7 +18,7 @@ from ..dynamics.entry import need
 from ..dynamics.inverse import generalized_force
 from ..dynamics.kinematics import motion, pose
 from ..dynamics.wrenches import on_links
-from ..force.term import Energy, Instant, Loads
+from ..force.term import Energy, Instant, Loads, Term
 from ..model.model import Model
 from ..muscle.api import need_contraction
 from ..muscle.contraction import muscle_states
@@ -86,15 +88,23 @@ def forces_at(
 
 def driven_instant(model: Model, state: State, controls: Float[Array, " k"]) -> tuple[Instant, Float[Array, "p c"]]:
     """The instant with controls and the lengths and speeds of paths; and the lengths' rates per unit speeds."""
-    q, u = state.q, state.u
+    return _driven(model, state.q, state.u, state.time, controls)
+
+
+def _driven(model: Model, q: Vector, u: Vector, time: Array, controls: Array) -> tuple[Instant, Float[Array, "p c"]]:
     at = pose(model, q)
     length, gradient = lengths_and_gradient(model, at, q)
-    return Instant(state.time, q, u, at, motion(model, q, u, at), controls, length, gradient @ u), gradient
+    return Instant(time, q, u, at, motion(model, q, u, at), controls, length, gradient @ u), gradient
 
 
 def total(model: Model, now: Instant) -> Loads:
     """The sum of all terms' forces."""
-    parts = [term.force(model, now) for term in model.terms]
+    parts = [
+        Loads(_known_tangent((now.q, now.u), (term, model, now.time, now.controls)))
+        if type(term).tangent is not Term.tangent
+        else term.force(model, now)
+        for term in model.terms
+    ]
 
     def added(column: list[Array | None]) -> Array | None:
         known = [x for x in column if x is not None]
@@ -105,6 +115,33 @@ def total(model: Model, now: Instant) -> Loads:
         added([part.tensions for part in parts]),
         added([part.wrenches for part in parts]),
     )
+
+
+@eqx.filter_custom_jvp
+def _known_tangent(motion: tuple[Vector, Vector], rest: tuple[Term, Model, Array, Array]) -> Vector:
+    """Generalised forces of a term, differentiated along q and u by the tangent that it knows, in all else as usual."""
+    (q, u), (term, model, time, controls) = motion, rest
+    now, gradient = _driven(model, q, u, time, controls)
+    loads, tau = term.force(model, now), jnp.zeros_like(u)
+    if loads.coordinates is not None:
+        tau = tau + loads.coordinates
+    if loads.tensions is not None:
+        tau = tau - loads.tensions @ gradient
+    if loads.wrenches is not None:
+        tau = tau + generalized_force(model, now.at, loads.wrenches)
+    return tau
+
+
+@_known_tangent.def_jvp
+def _(primals: Any, tangents: Any) -> tuple[Vector, Vector]:
+    (motion, rest), (along, along_rest) = primals, tangents
+    value, change = eqx.filter_jvp(lambda rest: _known_tangent(motion, rest), (rest,), (along_rest,))
+    term, model, time, controls = rest
+    by_motion = term.tangent(model, _driven(model, *motion, time, controls)[0])
+    for slope, direction in zip(by_motion, along, strict=True):
+        if direction is not None:
+            change = change + slope @ direction
+    return value, change
 
 
 def elastic_energy(model: Model, state: State) -> Float[Array, ""]:
