@@ -60,24 +60,20 @@ def weld_alignment(model: Model, at: Pose) -> Float[Array, " w"]:
 def constraint_errors(model: Model, at: Pose, q: Vector, time: Float[Array, ""] | float = 0.0) -> Float[Array, " rows"]:
     """How far each constraint is from being satisfied: rad, m, or the coordinate's unit."""
     fixed, values = model.constraints, model.constraint_parameters
-    value, _, _ = _coupled(model, q)
-    first, second = _weld_axes(model, at)
-    weld_a, weld_b = _sides(model, at, fixed.welds, values.weld_location)
-    point_a, point_b = _sides(model, at, fixed.points, values.point_location)
-    end_a, end_b = _sides(model, at, fixed.distances, values.distance_location)
-    apart = end_b - end_a
-    prescribed, _, _ = evaluate(values.prescribed, jnp.full(len(fixed.prescribed), time))
-    turns = jnp.stack([dot(first[:, k], second[:, k]) for k in range(3)])
-    return jnp.concatenate(
-        [
-            value - q[fixed.dependent],
-            jnp.concatenate([turns, weld_b - weld_a]).T.ravel(),
-            (point_b - point_a).T.ravel(),
-            norm(apart) - values.distance,
-            q[fixed.locked] - model.coordinates.default[fixed.locked],
-            q[fixed.prescribed] - prescribed,
-        ]
-    )
+    rows = [_coupled(model, q)[0] - q[fixed.dependent]]
+    if len(fixed.welds):
+        first, second = _weld_axes(model, at)
+        turns = jnp.stack([dot(first[:, k], second[:, k]) for k in range(3)])
+        a, b = _sides(model, at, fixed.welds, values.weld_location)
+        rows.append(jnp.concatenate([turns, b - a]).T.ravel())
+    if len(fixed.points):
+        a, b = _sides(model, at, fixed.points, values.point_location)
+        rows.append((b - a).T.ravel())
+    if len(fixed.distances):
+        a, b = _sides(model, at, fixed.distances, values.distance_location)
+        rows.append(norm(b - a) - values.distance)
+    rows.append(q[fixed.locked] - model.coordinates.default[fixed.locked])
+    return jnp.concatenate([*rows, q[fixed.prescribed] - _prescribed(model, time)[0]])
 
 
 def jacobian_rows(model: Model, at: Pose, q: Vector) -> Float[Array, "rows c"]:
@@ -98,25 +94,21 @@ def jacobian_rows(model: Model, at: Pose, q: Vector) -> Float[Array, "rows c"]:
         moves = model.tree.speed_links.T
         return rates[1] * moves[links[:, 1]] - rates[0] * moves[links[:, 0]]
 
-    first, second = _weld_axes(model, at)
-    normal = jnp.stack([cross(first[:, k], second[:, k]) for k in range(3)], axis=1)  # [3, axis, w]
-    turn = -jnp.einsum("xkw,xc->kwc", normal, at.screws[:3]) * between(fixed.welds)
-    weld = apart_rates(fixed.welds, _sides(model, at, fixed.welds, values.weld_location))
-    point = apart_rates(fixed.points, _sides(model, at, fixed.points, values.point_location))
-    ends = _sides(model, at, fixed.distances, values.distance_location)
-    along = ends[1] - ends[0]
-    distance = dot(along[:, :, None] / norm(along)[:, None], apart_rates(fixed.distances, ends))
-    eye = jnp.eye(c)
-    return jnp.concatenate(
-        [
-            (gradient - eye[fixed.dependent]) @ N,
-            jnp.concatenate([turn, weld]).transpose(1, 0, 2).reshape(-1, c),
-            point.transpose(1, 0, 2).reshape(-1, c),
-            distance,
-            N[fixed.locked],
-            N[fixed.prescribed],
-        ]
-    )
+    rows = [(gradient - jnp.eye(c)[fixed.dependent]) @ N]
+    if len(fixed.welds):
+        first, second = _weld_axes(model, at)
+        normal = jnp.stack([cross(first[:, k], second[:, k]) for k in range(3)], axis=1)  # [3, axis, w]
+        turn = -jnp.einsum("xkw,xc->kwc", normal, at.screws[:3]) * between(fixed.welds)
+        weld = apart_rates(fixed.welds, _sides(model, at, fixed.welds, values.weld_location))
+        rows.append(jnp.concatenate([turn, weld]).transpose(1, 0, 2).reshape(-1, c))
+    if len(fixed.points):
+        point = apart_rates(fixed.points, _sides(model, at, fixed.points, values.point_location))
+        rows.append(point.transpose(1, 0, 2).reshape(-1, c))
+    if len(fixed.distances):
+        ends = _sides(model, at, fixed.distances, values.distance_location)
+        along = ends[1] - ends[0]
+        rows.append(dot(along[:, :, None] / norm(along)[:, None], apart_rates(fixed.distances, ends)))
+    return jnp.concatenate([*rows, N[fixed.locked], N[fixed.prescribed]])
 
 
 def bias_rows(
@@ -142,25 +134,19 @@ def bias_rows(
         a = [point_acceleration(A[k], V[k], positions[k]) for k in (0, 1)]
         return [positions[1] - positions[0], v[1] - v[0], a[1] - a[0]]
 
-    first, second = _weld_axes(model, at)
-    turns = jnp.stack([_turn_bias(moving, fixed.welds, first[:, k], second[:, k]) for k in range(3)])
-    _, _, weld = apart(fixed.welds, values.weld_location)
-    _, _, point = apart(fixed.points, values.point_location)
-    d, d_rate, d_bias = apart(fixed.distances, values.distance_location)
-    length = norm(d)
-    stretching = dot(d, d_rate) / length
-    distance = (dot(d, d_bias) + dot(d_rate, d_rate) - stretching**2) / length
-    _, _, prescribed = evaluate(values.prescribed, jnp.full(len(fixed.prescribed), time))
-    return jnp.concatenate(
-        [
-            couplers,
-            jnp.concatenate([turns, weld]).T.ravel(),
-            point.T.ravel(),
-            distance,
-            spin[fixed.locked],
-            spin[fixed.prescribed] - prescribed,
-        ]
-    )
+    rows = [couplers]
+    if len(fixed.welds):
+        first, second = _weld_axes(model, at)
+        turns = jnp.stack([_turn_bias(moving, fixed.welds, first[:, k], second[:, k]) for k in range(3)])
+        rows.append(jnp.concatenate([turns, apart(fixed.welds, values.weld_location)[2]]).T.ravel())
+    if len(fixed.points):
+        rows.append(apart(fixed.points, values.point_location)[2].T.ravel())
+    if len(fixed.distances):
+        d, d_rate, d_bias = apart(fixed.distances, values.distance_location)
+        length = norm(d)
+        stretching = dot(d, d_rate) / length
+        rows.append((dot(d, d_bias) + dot(d_rate, d_rate) - stretching**2) / length)
+    return jnp.concatenate([*rows, spin[fixed.locked], spin[fixed.prescribed] - _prescribed(model, time)[2]])
 
 
 def _turn_bias(moving: Motion, links: np.ndarray, a: Float[Array, "3 w"], b: Float[Array, "3 w"]) -> Float[Array, " w"]:
@@ -178,9 +164,18 @@ def speed_errors(
 ) -> Float[Array, " rows"]:
     """Rates of the constraint errors: `G u`, less the rates of prescribed coordinates."""
     fixed = model.constraints
-    _, slope, _ = evaluate(model.constraint_parameters.prescribed, jnp.full(len(fixed.prescribed), time))
     errors = jacobian_rows(model, at, q) @ u
-    return errors.at[len(fixed.row_names) - len(fixed.prescribed) :].add(-slope)
+    if not len(fixed.prescribed):
+        return errors
+    return errors.at[-len(fixed.prescribed) :].add(-_prescribed(model, time)[1])
+
+
+def _prescribed(model: Model, time: Float[Array, ""] | float) -> tuple[Array, Array, Array]:
+    """Value, rate and acceleration of each prescribed coordinate."""
+    count = len(model.constraints.prescribed)
+    if not count:
+        return jnp.zeros(0), jnp.zeros(0), jnp.zeros(0)
+    return evaluate(model.constraint_parameters.prescribed, jnp.full(count, time))
 
 
 # Elimination -------------------------------------------------------------------------------------------------
@@ -227,6 +222,8 @@ def _fill_explicit(model: Model, start: Vector, values: Float[Array, " explicit"
 
 def explicit_speeds(model: Model, q: Vector, u: Vector, time: Float[Array, ""] | float = 0.0) -> Vector:
     """u with the eliminated speeds replaced by what the free ones make them."""
+    if not len(model.constraints.explicit):
+        return u
     rates = _explicit_prescribed(model, time)[1]
     return _fill_explicit(model, u, rates, _explicit_gradient(model, q))
 
@@ -236,6 +233,8 @@ def explicit_accelerations(
 ) -> Vector:
     """udot with the eliminated accelerations replaced by what the free ones make them."""
     fixed = model.constraints
+    if not len(fixed.explicit):
+        return udot
     _, _, curvature = _coupled(model, q)
     curving = jnp.zeros(len(fixed.dependent))
     if len(fixed.coupler_spline):
@@ -249,6 +248,8 @@ def explicit_accelerations(
 def explicit_coordinates(model: Model, q: Vector, time: Float[Array, ""] | float = 0.0) -> Vector:
     """q with the eliminated coordinates replaced by what the free ones make them."""
     fixed = model.constraints
+    if not len(fixed.explicit):
+        return q
     given = _explicit_prescribed(model, time)[0]
     locked = np.flatnonzero(fixed.explicit_coupler == -1)
     given = given.at[locked].set(model.coordinates.default[fixed.explicit[locked]])
@@ -262,7 +263,6 @@ def explicit_coordinates(model: Model, q: Vector, time: Float[Array, ""] | float
 def _explicit_prescribed(model: Model, time: Float[Array, ""] | float) -> list[Float[Array, " explicit"]]:
     """Value, rate and acceleration of those eliminated coordinates that follow a function of time; 0 elsewhere."""
     fixed = model.constraints
-    prescribed = evaluate(model.constraint_parameters.prescribed, jnp.full(len(fixed.prescribed), time))
     rows = np.flatnonzero(fixed.explicit_coupler <= -2)
     which = -2 - fixed.explicit_coupler[rows]
-    return [jnp.zeros(len(fixed.explicit)).at[rows].set(part[which]) for part in prescribed]
+    return [jnp.zeros(len(fixed.explicit)).at[rows].set(part[which]) for part in _prescribed(model, time)]

@@ -38,11 +38,10 @@ def link_inertia(model: Model, at: Pose) -> Float[Array, "10 n"]:
 def apply_inertia(inertia: Float[Array, "10 n"], V: Float[Array, "6 n"]) -> Float[Array, "6 n"]:
     """Momentum (angular about the ground origin above linear) of spatial velocities V, or `I A` of accelerations."""
     m, h = inertia[0], inertia[1:4]
-    xx, yy, zz, xy, xz, yz = inertia[4:]
+    xx, yy, zz, xy, xz, yz = jnp.unstack(inertia[4:])
     w, v = V[:3], V[3:]
-    turning = jnp.stack(
-        [xx * w[0] + xy * w[1] + xz * w[2], xy * w[0] + yy * w[1] + yz * w[2], xz * w[0] + yz * w[1] + zz * w[2]]
-    )
+    x, y, z = jnp.unstack(w)
+    turning = jnp.stack([xx * x + xy * y + xz * z, xy * x + yy * y + yz * z, xz * x + yz * y + zz * z])
     return jnp.concatenate([turning + cross(h, v), m * v + cross(w, h)])
 
 

@@ -1,7 +1,9 @@
 """A motion from its start to the times asked for: the compiled core of every simulation.
 
 Steps are remembered so that derivatives can be taken backwards in time: `CHECKPOINTS` of them, and what lies between is computed
-again (Griewank's treeverse, in diffrax), so memory is bounded however long the motion is.
+again (Griewank's treeverse, in diffrax), so memory is bounded however long the motion is. What is computed again is rounded
+otherwise; where steps are chosen at an accuracy near rounding, that can accept a step which was rejected, and gradients of more
+steps than are remembered are then off.
 """
 
 from __future__ import annotations
@@ -15,7 +17,7 @@ from jaxtyping import Array, Float, Int
 from ..system.reduced import ReducedState, System
 from .integrators import Method
 
-CHECKPOINTS = 256
+CHECKPOINTS = 1024
 FIRST_STEP = 1e-5  # [s] where steps are chosen
 MOST_STEPS = 1_000_000
 
@@ -85,4 +87,4 @@ def rollout(
 
 
 def _rates(t: Any, y: ReducedState, system: System) -> ReducedState:
-    return system.rates(t, y)
+    return eqx.filter_checkpoint(system.rates)(t, y)

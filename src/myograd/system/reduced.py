@@ -36,7 +36,7 @@ from .state import State
 
 Time = Float[Array, ""] | float
 Free = Float[Array, " f"]
-PROJECTIONS = 2  # Newton steps back to closed loops after every step of an integrator
+ROUNDS = 3  # of Newton's method back to closed loops after every step of an integrator
 
 
 class ReducedState(eqx.Module):
@@ -214,21 +214,26 @@ class Simulated(System):
 
     # Closed loops ---------------------------------------------------------------------------------------------
 
+    @eqx.filter_jit
     def projected(self, t: Time, y: ReducedState) -> ReducedState:
-        """Nearest coordinates and speeds that keep loops closed, by Newton's method of least change."""
-        rows = self.model.constraints.implicit_rows
+        """Coordinates and speeds nearby that keep loops closed, by Newton's method of least change.
+
+        A loop, so that it is compiled once: before the last round positions have converged, which is when speeds are right.
+        """
+        model, rows = self.model, self.model.constraints.implicit_rows
         if not len(rows):
             return y
-        q = y.q
-        for _ in range(PROJECTIONS):
-            J = jax.jacfwd(lambda q: self.closure(t, q))(q)
-            q = q - jnp.linalg.pinv(J, rtol=1e-9) @ self.closure(t, q)
-        full = self._coordinates(t, q)
-        at = pose(self.model, full)
+        free = model.constraints.free
 
-        def slipping(u: Free) -> Float[Array, " rows"]:
-            u = explicit_speeds(self.model, full, self.rest.u.at[self.model.constraints.free].set(u), t)
-            return speed_errors(self.model, at, full, u, t)[rows]
+        def round(y: ReducedState, _: None) -> tuple[ReducedState, None]:
+            q = self._coordinates(t, y.q)
+            u = explicit_speeds(model, q, self.rest.u.at[free].set(y.u), t)
+            at = pose(model, q)
+            G = jacobian_rows(model, at, q)[rows] @ rates_per_free(model, q)
+            open_by = constraint_errors(model, at, q, t)[rows]
+            slipping = speed_errors(model, at, q, u, t)[rows]
+            back = jnp.linalg.pinv(G, rtol=1e-9) @ jnp.stack([open_by, slipping], axis=1)
+            turned = coordinate_rates(model, q, jnp.zeros_like(q).at[free].set(back[:, 0]))[free]
+            return ReducedState(y.q - turned, y.u - back[:, 1], y.z), None
 
-        G = jax.jacfwd(slipping)(y.u)
-        return ReducedState(q, y.u - jnp.linalg.pinv(G, rtol=1e-9) @ slipping(y.u), y.z)
+        return jax.lax.scan(round, y, None, length=ROUNDS)[0]

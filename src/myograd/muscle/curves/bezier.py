@@ -121,13 +121,12 @@ parameter.defjvp(_parameter_jvp, symbolic_zeros=True)
 
 def corner_of(curve: Float[Array, "corners 6 m"], knots: Float[Array, "corners+1 m"], at: Vector) -> Quintic:
     """The polynomials of the corners in which `at` lies between the knots."""
-    coefficients = []
-    for j in range(6):
-        found = curve[0, j]
-        for k in range(1, len(curve)):
-            found = jnp.where(at >= knots[k], curve[k, j], found)
-        coefficients.append(found)
-    return tuple(coefficients)
+    first, *others = (jnp.unstack(corner) for corner in jnp.unstack(curve))
+    found = list(first)
+    for corner, knot in zip(others, jnp.unstack(knots)[1:-1], strict=True):
+        beyond = at >= knot
+        found = [jnp.where(beyond, after, before) for before, after in zip(found, corner, strict=True)]
+    return tuple(found)
 
 
 def value_at(curve: BezierCurve, x: Vector) -> Vector:

@@ -72,7 +72,9 @@ class Method(eqx.Module):
             solver = replace(solver, root_finder=newton)
         if forward and isinstance(solver, diffrax.AbstractRungeKutta):
             solver = replace(solver, scan_kind="lax")  # diffrax does so itself, but not within a wrapped solver
-        return Projected(solver) if loops and self.integrator != "hht" else Recomputed(solver)  # HHT closes them itself
+        if isinstance(solver, diffrax.AbstractImplicitSolver):
+            solver = Recomputed(solver)
+        return Projected(solver) if loops and self.integrator != "hht" else solver  # HHT closes them itself
 
     @property
     def controller(self) -> diffrax.AbstractStepSizeController:

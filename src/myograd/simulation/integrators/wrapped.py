@@ -1,4 +1,4 @@
-"""Any integrator, with steps that are computed again where derivatives go backwards, and with loops closed after each."""
+"""Any integrator, with loops closed after each step, or with steps that are computed again where derivatives go backwards."""
 
 from __future__ import annotations
 
@@ -8,11 +8,8 @@ import diffrax
 import equinox as eqx
 
 
-class Recomputed(diffrax.AbstractWrappedSolver):
-    """`solver`; of each step, only its start is kept for derivatives backwards in time.
-
-    A step has thousands of intermediate results: to compute them again takes less time than to store them.
-    """
+class Wrapped(diffrax.AbstractWrappedSolver):
+    """`solver`, with all that diffrax looks for in one."""
 
     solver: diffrax.AbstractSolver
 
@@ -50,13 +47,20 @@ class Recomputed(diffrax.AbstractWrappedSolver):
     def func(self, terms: Any, t0: Any, y0: Any, args: Any) -> Any:
         return self.solver.func(terms, t0, y0, args)
 
+
+class Recomputed(Wrapped):
+    """Of each step, only its start is kept for derivatives backwards in time.
+
+    An implicit step has thousands of intermediate results: to compute them again takes less time than to store them.
+    """
+
     def step(self, terms: Any, t0: Any, t1: Any, y0: Any, args: Any, solver_state: Any, made_jump: Any) -> Any:
         return eqx.filter_checkpoint(self.solver.step)(terms, t0, t1, y0, args, solver_state, made_jump)
 
 
-class Projected(Recomputed):
+class Projected(Wrapped):
     """Followed by `args.projected(t, y)`. What it moves y by is part of a step's error, and as small."""
 
     def step(self, terms: Any, t0: Any, t1: Any, y0: Any, args: Any, solver_state: Any, made_jump: Any) -> Any:
-        y1, error, dense, solver_state, result = super().step(terms, t0, t1, y0, args, solver_state, made_jump)
-        return args.projected(t1, y1), error, dense, solver_state, result
+        y1, error, dense, solver_state, result = self.solver.step(terms, t0, t1, y0, args, solver_state, made_jump)
+        return eqx.filter_checkpoint(args.projected)(t1, y1), error, dense, solver_state, result
