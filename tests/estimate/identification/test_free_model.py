@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from dataclasses import replace
 
+import jax.numpy as jnp
 import numpy as np
 import pytest
 
@@ -74,9 +75,17 @@ def around(model: mg.Model, *names: str) -> dict[str, tuple[float, float]]:
 # Derivatives -------------------------------------------------------------------------------------------------
 
 
+class Push(mg.Term):
+    """A torque on the first coordinate that grows with time: 0.1 N m each second."""
+
+    def force(self, model: mg.Model, now: mg.Instant) -> mg.Loads:
+        return mg.Loads(coordinates=jnp.zeros_like(now.q).at[0].set(0.1 * now.time))
+
+
 @pytest.fixture(scope="module")
 def every_leaf(person: mg.Model, recording: Recording) -> Problem:
     few = recording.part(slice(1000, 1300, 6))
+    person = person.with_terms(Push())  # so that time matters
     return identification(
         person, [few], shipped_deep(), ("humerus",), fibers="solved", also=around(person, *LEAVES.values()), **common()
     )

@@ -45,7 +45,7 @@ def swing(arm: mg.Model) -> Recording:
     motion[2][:, free] = -0.3 * speed**2 * np.sin(angle)
     m = len(arm.muscle_names)
     emg = 0.3 + 0.2 * np.sin(np.outer(t, random.uniform(5, 15, m)) + random.uniform(0, 6, m))
-    return Recording("swing", t, *follow(arm, *motion), emg, arm.muscle_names)
+    return Recording("swing", t, *follow(arm, t, *motion), emg, arm.muscle_names)
 
 
 @pytest.fixture(scope="module")
@@ -111,6 +111,20 @@ def test_torques_and_masses_are_linear_in_the_inertial_parameters(arm: mg.Model,
         np.testing.assert_allclose(it.torque[k] + it.torque_regressor[k] @ phi, torque, rtol=1e-9, atol=1e-9)
         M = C.T @ np.asarray(mg.mass_matrix(arm, swing.q[k])) @ C
         np.testing.assert_allclose(it.mass[k] + it.mass_regressor[k] @ phi, M, rtol=1e-9, atol=1e-12)
+
+
+class Push(mg.Term):
+    """A torque on the first coordinate that grows with time: 2 N m each second."""
+
+    def force(self, model: mg.Model, now: mg.Instant) -> mg.Loads:
+        return mg.Loads(coordinates=jnp.zeros_like(now.q).at[0].set(2.0 * now.time))
+
+
+def test_known_forces_are_those_of_the_samples_times(arm: mg.Model, swing: Recording, worked_out):
+    later = replace(swing, time=swing.time + 1.0)
+    pushed = mechanics(arm.with_terms(Push()), later, BODIES).inertial
+    expected = 2.0 * later.time[:, None] * pushed.motion[:, 0]
+    np.testing.assert_allclose(worked_out.inertial.torque - pushed.torque, expected, atol=1e-9)
 
 
 # Fibres ------------------------------------------------------------------------------------------------------

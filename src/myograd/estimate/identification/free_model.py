@@ -34,6 +34,7 @@ GEOMETRY = (*SKELETON, ".path.", ".surfaces.")  # leaves that lengths and arms o
 class Motion(NamedTuple):
     """What was recorded of one movement, before any mechanics."""
 
+    time: Float[Array, " T"]
     q: Float[Array, "T c"]
     u: Float[Array, "T c"]
     udot: Float[Array, "T c"]
@@ -69,7 +70,8 @@ class FreeModel(NamedTuple):
 def motion_of(recording: Recording, rows: np.ndarray) -> Motion:
     it = recording
     given = [None if x is None else jnp.asarray(x) for x in (it.length, it.pull)]
-    return Motion(jnp.asarray(it.q), jnp.asarray(it.u), jnp.asarray(it.udot), jnp.asarray(rows), *given)
+    moved = (jnp.asarray(x) for x in (it.time, it.q, it.u, it.udot, rows))
+    return Motion(*moved, *given)
 
 
 def need_own_geometry(model: Model, free: FreeModel, recordings: tuple[Recording, ...]) -> None:
@@ -101,12 +103,12 @@ def varied(
         return driven, data
     q, u, udot = motion.q, motion.u, motion.udot
     if free.touches(*CONSTRAINTS):
-        q, u, udot = jax.vmap(partial(obeying, model))(q, u, udot)
+        q, u, udot = obeying(model, motion.time, q, u, udot)
     rows = motion.rows
     moved = inertial_mechanics(model, q[rows], u[rows], udot[rows], free.bodies)
     torque, C = moved.torque, moved.motion
     if model.terms:
-        torque = torque - known_torques(model, q[rows], u[rows], C, free.accept)
+        torque = torque - known_torques(model, motion.time[rows], q[rows], u[rows], C, free.accept)
     length, pull = motion.length, motion.pull
     if length is None or pull is None:
         found = lengths_and_pulls(model, q)

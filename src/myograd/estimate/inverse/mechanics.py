@@ -71,7 +71,8 @@ def mechanics(model: Model, recording: Recording, bodies: tuple[str, ...], accep
     q, u, udot = (jnp.asarray(x) for x in (recording.q, recording.u, recording.udot))
     moved = inertial_mechanics(model, q, u, udot, bodies)
     if model.terms:
-        moved = moved._replace(torque=moved.torque - known_torques(model, q, u, moved.motion, accept))
+        time = jnp.asarray(recording.time)
+        moved = moved._replace(torque=moved.torque - known_torques(model, time, q, u, moved.motion, accept))
     moved = jax.tree.map(np.asarray, moved)
     length, pull = recording.length, recording.pull
     if length is None or pull is None:
@@ -131,6 +132,7 @@ def free_motion(model: Model, q: Float[Array, " c"]) -> Float[Array, "c n"]:
 
 def known_torques(
     model: Model,
+    time: Float[Array, " T"],
     q: Float[Array, "T c"],
     u: Float[Array, "T c"],
     motion: Float[Array, "T c n"],
@@ -143,10 +145,11 @@ def known_torques(
     idle = jnp.zeros(len(model.muscle_names))
     fibers = model.muscles.optimal_fiber_length
 
-    def of(q: Array, u: Array) -> Array:
-        return applied_forces(without, State(q, u, idle, fibers), jnp.zeros(len(model.control_names)), accept=accept)
+    def of(time: Array, q: Array, u: Array) -> Array:
+        state = State(q, u, idle, fibers, time)
+        return applied_forces(without, state, jnp.zeros(len(model.control_names)), accept=accept)
 
-    return jnp.einsum("tcn,tc->tn", motion, batched(of, CHUNK)(q, u))
+    return jnp.einsum("tcn,tc->tn", motion, batched(of, CHUNK)(time, q, u))
 
 
 def with_bodies(it: Mechanics, inertial: np.ndarray) -> Mechanics:
