@@ -36,7 +36,7 @@ class Recording:
     time: np.ndarray
     """[T] s"""
     q: np.ndarray
-    """[T, c]"""
+    """[T, c]; mechanics take those that couplers, locks and prescribed motions set from the model, not from here"""
     u: np.ndarray
     udot: np.ndarray
     emg: np.ndarray

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import re
+from collections.abc import Sequence
 from dataclasses import replace
 
 import jax.numpy as jnp
@@ -43,12 +45,15 @@ LEAVES = {
 }
 
 
+def as_the_person(arm: mg.Model) -> mg.Model:
+    places = parameter_places(arm)
+    return with_values(arm, {name: value for name, value in shipped_numbers().items() if name in places})
+
+
 @pytest.fixture(scope="module")
 def person() -> mg.Model:
     """The person of the shipped recordings."""
-    arm = mg.load_model(model_path("arm"))
-    places = parameter_places(arm)
-    return with_values(arm, {name: value for name, value in shipped_numbers().items() if name in places})
+    return as_the_person(mg.load_model(model_path("arm")))
 
 
 @pytest.fixture(scope="module")
@@ -83,12 +88,32 @@ class Push(mg.Term):
 
 
 @pytest.fixture(scope="module")
-def every_leaf(person: mg.Model, recording: Recording) -> Problem:
-    few = recording.part(slice(1000, 1300, 6))
-    person = person.with_terms(Push())  # so that time matters
+def pushed(tmp_path_factory: pytest.TempPathFactory) -> mg.Model:
+    """The person with a force that depends on time, and with one that is not computed and has to be accepted."""
+    file = tmp_path_factory.mktemp("clutched") / "arm.osim"
+    clutch = '<ForceSet name="forceset"><objects><ClutchedPathSpring name="clutch" />'
+    file.write_text(re.sub(r'<ForceSet name="forceset">\s*<objects>', clutch, model_path("arm").read_text()))
+    with pytest.warns(UserWarning, match="ClutchedPathSpring"):
+        arm = mg.load_model(file)
+    return as_the_person(arm).with_terms(Push())
+
+
+def solved(model: mg.Model, recordings: Sequence[Recording], also: dict | None = None) -> Problem:
     return identification(
-        person, [few], shipped_deep(), ("humerus",), fibers="solved", also=around(person, *LEAVES.values()), **common()
+        model,
+        recordings,
+        shipped_deep(),
+        ("humerus",),
+        fibers="solved",
+        accept=("clutch",),
+        also=also or {},
+        **common(),
     )
+
+
+@pytest.fixture(scope="module")
+def every_leaf(pushed: mg.Model, recording: Recording) -> Problem:
+    return solved(pushed, [recording.part(slice(1000, 1300, 6))], around(pushed, *LEAVES.values()))
 
 
 @pytest.fixture(scope="module")
@@ -113,9 +138,7 @@ def test_standard_numbers_keep_their_derivatives(every_leaf: Problem, at_start):
     """Beside others, and worked out anew with them, they are those of the problem without others."""
     _, r, J, _ = at_start
     p = every_leaf.parameters
-    plain = identification(
-        every_leaf.model, every_leaf.recordings, shipped_deep(), ("humerus",), fibers="solved", **common()
-    )
+    plain = solved(every_leaf.model, every_leaf.recordings)
     kept = [p.places[name] for name in plain.parameters.names]
     start = plain.parameters.start()
     r_plain, J_plain, _ = plain.linearized(start, plain.guess(start))
@@ -124,20 +147,25 @@ def test_standard_numbers_keep_their_derivatives(every_leaf: Problem, at_start):
 
 
 def test_other_values_are_those_of_another_model(every_leaf: Problem):
-    """The residual at other values is that of the model with these values, worked out from the beginning."""
+    """The residual at other values is that of the model with these values, worked out from the beginning; and what a validation
+    on the same recording leaves."""
     p = every_leaf.parameters
     there = p.physical_start()
-    for kind, name in LEAVES.items():
-        there[p.places[name]] *= (
-            1.0 if kind == "a coupler" else 1.02
-        )  # with another coupler the recorded motion is another
+    there[[p.places[name] for name in LEAVES.values()]] *= 1.02
     own = fitted_model(every_leaf.model, p, there)
-    again = identification(own, every_leaf.recordings, shipped_deep(), ("humerus",), fibers="solved", **common())
+    again = solved(own, every_leaf.recordings)
     found, expected = (
         np.abs(problem.residual(z, problem.guess(z))[0])  # the null space may have either sign
         for problem, z in ((every_leaf, p.vector(there)), (again, again.parameters.start()))
     )
     np.testing.assert_allclose(found, expected, rtol=1e-7, atol=1e-7 * expected.max())
+    validated = validate(fit(every_leaf, options=Options(iterations=0)), every_leaf.recordings[0], z=p.vector(there))
+    np.testing.assert_allclose(np.abs(validated.residual.ravel()), expected, rtol=1e-7, atol=1e-7 * expected.max())
+
+
+def test_forces_that_are_not_computed_have_to_be_accepted(pushed: mg.Model, recording: Recording):
+    with pytest.raises(mg.UnsupportedError, match=r"identification .* ClutchedPathSpring 'clutch'"):
+        identification(pushed, [recording], shipped_deep())
 
 
 # Numbers that are found --------------------------------------------------------------------------------------

@@ -20,6 +20,7 @@ from myograd.estimate.identification.setup import identification
 from myograd.estimate.inverse.mechanics import mechanics
 from myograd.estimate.inverse.regressors import PAIRS, inertial_parameters, stated, stated_bodies
 from myograd.estimate.recording import Recording, follow
+from myograd.model.description import Body, Coordinate, Joint, PolynomialFunction
 from myograd.models import model_path
 
 BODIES = ("humerus", "ulna", "radius")
@@ -125,6 +126,16 @@ def test_known_forces_are_those_of_the_samples_times(arm: mg.Model, swing: Recor
     pushed = mechanics(arm.with_terms(Push()), later, BODIES).inertial
     expected = 2.0 * later.time[:, None] * pushed.motion[:, 0]
     np.testing.assert_allclose(worked_out.inertial.torque - pushed.torque, expected, atol=1e-9)
+
+
+def test_prescribed_coordinates_follow_the_time():
+    rail = Coordinate("x", prescribed=True, prescribed_function=PolynomialFunction((3.0, 0.0, 0.5)))
+    block = Body("block", 1.0, inertia=(1.0, 1.0, 1.0, 0.0, 0.0, 0.0))
+    joint = Joint("SliderJoint", "rail", "/ground", "/bodyset/block", [rail])
+    model = mg.compile_model(mg.ModelDescription(bodies=[block], joints=[joint]))
+    time = np.array([1.0, 2.0])
+    q, u, udot = follow(model, time, *np.zeros((3, 2, 1)))
+    np.testing.assert_allclose(np.concatenate([q, u, udot], axis=1), [[3.5, 6.0, 6.0], [12.5, 12.0, 6.0]], rtol=1e-12)
 
 
 # Fibres ------------------------------------------------------------------------------------------------------

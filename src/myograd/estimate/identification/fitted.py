@@ -59,6 +59,7 @@ def tendon_stage(problem: Problem, physical: np.ndarray) -> Problem:
         fibers=FiberSource.TENDON,
         start={name: float(unknowns.common[name]) for name in COMMON},
         # Where the mechanics have changed they are worked out anew, from the fitted model.
+        accept=problem.accept,
         known=None if p.also else [with_bodies(it, np.asarray(unknowns.inertial)) for it in problem.mechanics],
     )
 

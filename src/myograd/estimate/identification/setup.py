@@ -11,12 +11,12 @@ import numpy as np
 from ...errors import ModelError, MyogradError
 from ...model.model import Model
 from ...muscle.groups import FIRST_ORDER
-from ..inverse.mechanics import Mechanics, mechanics
+from ..inverse.mechanics import Mechanics, mechanics, motion_of
 from ..recording import Recording
 from ..signals import EDGE, LowPass, low_pass_of, rows_apart
 from . import forces
 from .choices import LIMITS, SKIP, STANDARD, Choices, FiberSource
-from .free_model import FreeModel, motion_of, need_own_geometry
+from .free_model import FreeModel, need_own_geometry
 from .identifiability import Identifiability, base_parameters, check_names, identifiability
 from .parameters import Parameters, parameters
 from .problem import Problem
@@ -80,6 +80,7 @@ def identification(
         tuple(low_pass_on(recording, at) for recording, at in zip(recordings, rows, strict=True)),
         free,
         tuple(motion_of(recording, at) for recording, at in zip(recordings, rows, strict=True)) if free else (),
+        accept=choices.accept,
     )
     _need_enough_rows(problem)
     _need_effect(problem)
