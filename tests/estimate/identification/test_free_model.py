@@ -163,6 +163,17 @@ def test_other_values_are_those_of_another_model(every_leaf: Problem):
     np.testing.assert_allclose(np.abs(validated.residual.ravel()), expected, rtol=1e-7, atol=1e-7 * expected.max())
 
 
+def test_another_model_or_motion_is_another_problem(every_leaf: Problem):
+    deep = {"BRA.max_isometric_force": 1.0}
+    motion = every_leaf.motions[0]
+    faster = motion._replace(u=1.01 * motion.u)
+    others = (
+        replace(every_leaf, model=with_values(every_leaf.model, deep)),
+        replace(every_leaf, motions=(faster,)),
+    )
+    assert len({every_leaf.digest, *(other.digest for other in others)}) == 3
+
+
 def test_forces_that_are_not_computed_have_to_be_accepted(pushed: mg.Model, recording: Recording):
     with pytest.raises(mg.UnsupportedError, match=r"identification .* ClutchedPathSpring 'clutch'"):
         identification(pushed, [recording], shipped_deep())

@@ -149,6 +149,13 @@ def test_a_fit_goes_on_from_its_checkpoint(problem: Problem, tmp_path: Path):
         fit(other, start, checkpoint=file)
 
 
+def test_another_curve_is_another_problem(problem: Problem):
+    """For checkpoints: also where the number that differs is none of those that are identified."""
+    softer = replace(problem.driven.muscles, fiber_damping=2 * problem.driven.muscles.fiber_damping)
+    other = replace(problem, driven=replace(problem.driven, muscles=softer))
+    assert replace(problem).digest == problem.digest != other.digest
+
+
 def test_a_fitted_model_is_saved(problem: Problem, tmp_path: Path):
     p = problem.parameters
     true = shipped_truth(p)

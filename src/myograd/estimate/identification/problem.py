@@ -7,6 +7,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
 
+import jax
 import jax.numpy as jnp
 import numpy as np
 from scipy import linalg
@@ -163,6 +164,8 @@ class Problem:
                 digest.update(low_pass.kernel.tobytes() + bytes([low_pass.keep]))
             for numbers in data:
                 digest.update(np.asarray(numbers).tobytes())
+        for numbers in jax.tree.leaves((self.driven, (self.model, self.motions) if self.free else ())):
+            digest.update(np.asarray(numbers).tobytes())
         return digest.hexdigest()
 
     def rough(self, rows: int) -> Problem:
