@@ -151,7 +151,7 @@ def test_solved_fibers_balance_and_have_right_derivatives(arm: mg.Model):
     @jax.jit
     def force(strength, slack, a):
         own = {name: getattr(driven.muscles, name) for name in OF_MODEL}
-        it = forces.with_values(driven, own | {"max_isometric_force": strength, "tendon_slack_length": slack})
+        it = forces.with_muscle_values(driven, own | {"max_isometric_force": strength, "tendon_slack_length": slack})
         fiber = forces.solved_fibers(it, length, a, 0.005, forces.resting_fibers(it, length, a))
         velocity = forces.rate_of(fiber, 0.005, 3)
         balance = forces._balance(it, length, a, fiber, velocity)

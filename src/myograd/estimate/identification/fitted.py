@@ -71,7 +71,7 @@ def _balanced_tendons(problem: Problem, unknowns: Unknowns) -> jax.Array:
     given = []
     for i in range(len(problem.recordings)):
         driven, scheme, data = problem.at(i, unknowns)
-        driven = forces.with_values(driven, muscle)
+        driven = forces.with_muscle_values(driven, muscle)
         a = forces.activations(data.emg, muscle["emg_gain"], unknowns.common, scheme.step, scheme.substeps)
         given.append((driven, data, a, forces.forces_of_fibers(driven, a, data.fiber_length, data.fiber_velocity)))
 
@@ -80,7 +80,7 @@ def _balanced_tendons(problem: Problem, unknowns: Unknowns) -> jax.Array:
         return sum(  # pyright: ignore[reportReturnType]
             jnp.mean(
                 forces.forces_of_tendons(
-                    forces.with_values(driven, muscle | {"tendon_slack_length": slack}),
+                    forces.with_muscle_values(driven, muscle | {"tendon_slack_length": slack}),
                     data.length,
                     a,
                     data.fiber_length,
