@@ -16,7 +16,7 @@ from myograd.estimate.identification.choices import MUSCLE, OF_MODEL
 from myograd.estimate.identification.forces import Fibers
 from myograd.estimate.identification.identifiability import base_parameters, check_names, identifiability, null_space
 from myograd.estimate.identification.residual import muscle_forces, paper_residual
-from myograd.estimate.identification.setup import identification
+from myograd.estimate.identification.setup import identification, without_effect
 from myograd.estimate.inverse.mechanics import mechanics
 from myograd.estimate.inverse.regressors import PAIRS, inertial_parameters, stated, stated_bodies
 from myograd.estimate.recording import Recording, follow
@@ -253,6 +253,11 @@ def test_the_jacobian_is_that_of_the_residual(arm: mg.Model, swing: Recording, w
     change = 1e-5 * p.scales() * random.normal(size=len(z))
     above, below = (problem.residual(z + s * change, fibers)[0] for s in (1, -1))
     np.testing.assert_allclose(J @ change, (above - below) / 2, atol=2e-5 * np.abs(J @ change).max())
+
+
+def test_rounding_is_no_effect():
+    J = np.array([[1e3, 1e-9, 0.0, 1e-3], [2.0, -2e-10, 0.0, 1e-5]])
+    assert without_effect(J).tolist() == [False, True, True, False]
 
 
 # Rank --------------------------------------------------------------------------------------------------------

@@ -24,6 +24,7 @@ from .residual import Scheme, data_of
 
 FEWEST = 10  # rows of a recording, after a low-pass
 MORE = 1.5  # rows than numbers, if noise is to be told from them
+ROUNDING = 1e-9  # of the largest derivative: smaller ones are errors of rounding
 QUICKEST = 0.004  # s: time constants of activation below this are not integrated more finely
 
 
@@ -171,14 +172,21 @@ def _need_enough_rows(problem: Problem) -> None:
         )
 
 
+def without_effect(J: np.ndarray) -> np.ndarray:
+    """[parameters] bool: whose column of a Jacobian [rows, parameters] is zero, but for rounding."""
+    largest = np.abs(J).max(axis=0)
+    return largest <= ROUNDING * largest.max()
+
+
 def _need_effect(problem: Problem) -> None:
     """Raise for other numbers of the model on which nothing that was recorded depends."""
     if problem.free is None:
         return
     z = problem.parameters.start()
     _, J, _ = problem.linearized(z, problem.guess(z))
+    zero = without_effect(J)
     for name in problem.free.numbers.names:
-        if not J[:, problem.parameters.places[name]].any():
+        if zero[problem.parameters.places[name]]:
             raise MyogradError(
                 f"{name!r} cannot be identified: nothing in these recordings depends on it. (Muscles that deep ones can make up "
                 "for do not show, and activation has the same time constants in all muscles: muscles.activation_time_constant.)"
