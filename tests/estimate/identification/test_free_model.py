@@ -12,6 +12,7 @@ import pytest
 
 import myograd as mg
 from myograd.errors import MyogradError
+from myograd.estimate.identification.choices import Choices
 from myograd.estimate.identification.fit import fit
 from myograd.estimate.identification.fitted import fitted_model, tendon_stage
 from myograd.estimate.identification.problem import Problem
@@ -104,10 +105,7 @@ def solved(model: mg.Model, recordings: Sequence[Recording], also: dict | None =
         recordings,
         shipped_deep(),
         ("humerus",),
-        fibers="solved",
-        accept=("clutch",),
-        also=also or {},
-        **common(),
+        choices=Choices(fibers="solved", accept=("clutch",), also=also or {}, **common()),
     )
 
 
@@ -193,11 +191,13 @@ def test_geometry_and_a_strength_are_found_again(person: mg.Model, recording: Re
         wrong,
         [recording],
         shipped_deep(),
-        every=8,
-        muscles=("DELT2",),
-        fibers=fibers,
-        also={RADIUS: (0.02, 0.05), ATTACHMENT: mg.Bounds(-0.03, 0.04, center=0.008, spread=0.02)},
-        **common(),
+        choices=Choices(
+            every=8,
+            muscles=("DELT2",),
+            fibers=fibers,
+            also={RADIUS: (0.02, 0.05), ATTACHMENT: mg.Bounds(-0.03, 0.04, center=0.008, spread=0.02)},
+            **common(),
+        ),
     )
     assert problem.parameters.names == (STRENGTH, RADIUS, ATTACHMENT)
     found = fit(problem, options=Options(iterations=30))
@@ -219,9 +219,11 @@ def test_searches_and_priors_know_other_numbers(person: mg.Model, recording: Rec
         person,
         [recording],
         shipped_deep(),
-        every=8,
-        also={RADIUS: mg.Bounds(0.02, 0.05, center=0.03, spread=0.001), STRENGTH: (500.0, 3000.0)},
-        **common(),
+        choices=Choices(
+            every=8,
+            also={RADIUS: mg.Bounds(0.02, 0.05, center=0.03, spread=0.001), STRENGTH: (500.0, 3000.0)},
+            **common(),
+        ),
     )
     p = problem.parameters
     assert (p.bounded.low[p.places[STRENGTH]], p.bounded.high[p.places[STRENGTH]]) == (500.0, 3000.0)
@@ -252,7 +254,14 @@ def test_searches_and_priors_know_other_numbers(person: mg.Model, recording: Rec
 )
 def test_numbers_that_cannot_be_found(person: mg.Model, recording: Recording, known, also: dict, message: str):
     with pytest.raises(MyogradError, match=message):
-        identification(person, [recording], shipped_deep(), ("humerus",), known=known, every=50, also=also, **common())
+        identification(
+            person,
+            [recording],
+            shipped_deep(),
+            ("humerus",),
+            choices=Choices(every=50, also=also, **common()),
+            known=known,
+        )
 
 
 @pytest.fixture(scope="module")
@@ -264,7 +273,12 @@ def test_geometry_of_another_program_leaves_nothing_to_find(person: mg.Model, re
     given = replace(recording, length=known[0].length)
     with pytest.raises(MyogradError, match="brings lengths and arms of the muscles along"):
         identification(
-            person, [given], shipped_deep(), ("humerus",), known=known, also={RADIUS: (0.02, 0.05)}, **common()
+            person,
+            [given],
+            shipped_deep(),
+            ("humerus",),
+            choices=Choices(also={RADIUS: (0.02, 0.05)}, **common()),
+            known=known,
         )
 
 
@@ -283,8 +297,6 @@ def test_bounds_that_cannot_be(bounds: tuple[float, ...], message: str):
 
 
 def test_former_names_still_work_and_warn():
-    from myograd.estimate.identification.choices import Choices
-
     with pytest.warns(DeprecationWarning, match=r"'delay' is called 'emg.delay' now"):
         choices = Choices(common=("delay",), start={"emg.c1": -0.5})
     assert choices.common == ("emg.delay",)

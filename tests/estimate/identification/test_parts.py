@@ -12,7 +12,7 @@ import pytest
 import myograd as mg
 from myograd.errors import MyogradError
 from myograd.estimate.identification import forces, inertia
-from myograd.estimate.identification.choices import MUSCLE, OF_MODEL
+from myograd.estimate.identification.choices import MUSCLE, OF_MODEL, Choices
 from myograd.estimate.identification.forces import Fibers
 from myograd.estimate.identification.identifiability import base_parameters, check_names, identifiability, null_space
 from myograd.estimate.identification.residual import muscle_forces, paper_residual
@@ -216,7 +216,7 @@ def test_solved_fibers_converge_with_their_order(arm: mg.Model):
 @pytest.mark.parametrize("deep", [DEEP, ()], ids=["M1", "M2"])
 def test_both_forms_of_the_residual_agree(arm: mg.Model, swing: Recording, worked_out, deep: tuple[str, ...]):
     """Eq. 14 by elimination, and as the paper writes it, with multipliers."""
-    problem = identification(arm, [swing], deep, BODIES, skip=0.0, known=[worked_out])
+    problem = identification(arm, [swing], deep, BODIES, choices=Choices(skip=0.0), known=[worked_out])
     p = problem.parameters
     z = p.start()
     r, fibers = problem.residual(z, problem.guess(z))
@@ -243,7 +243,9 @@ def test_both_forms_of_the_residual_agree(arm: mg.Model, swing: Recording, worke
 @pytest.mark.parametrize("gains", [False, True])
 def test_the_jacobian_is_that_of_the_residual(arm: mg.Model, swing: Recording, worked_out, gains: bool):
     numbers = MUSCLE if gains else None
-    problem = identification(arm, [swing], DEEP, BODIES, of_muscle=numbers, skip=0.0, known=[worked_out])
+    problem = identification(
+        arm, [swing], DEEP, BODIES, choices=Choices(of_muscle=numbers, skip=0.0), known=[worked_out]
+    )
     p, random = problem.parameters, np.random.default_rng(1)
     z = p.start() + 0.01 * p.scales() * random.normal(
         size=len(p.names)
@@ -295,9 +297,9 @@ def test_rigid_tendons_are_refused(arm: mg.Model, swing: Recording, worked_out):
 
 
 def test_muscles_can_be_identified_without_bodies(arm: mg.Model, swing: Recording):
-    problem = identification(arm, [swing], DEEP, skip=0.0)
+    problem = identification(arm, [swing], DEEP, choices=Choices(skip=0.0))
     assert problem.parameters.of_bodies == 0
-    whole = identification(arm, [swing], DEEP, BODIES, skip=0.0)
+    whole = identification(arm, [swing], DEEP, BODIES, choices=Choices(skip=0.0))
     r = [one.residual(one.parameters.start(), one.guess(one.parameters.start()))[0] for one in (problem, whole)]
     np.testing.assert_allclose(r[0], r[1], rtol=1e-7, atol=1e-9)
 

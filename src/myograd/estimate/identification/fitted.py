@@ -12,7 +12,7 @@ from ...model.model import Model
 from ...model.parameters import with_values
 from ..inverse.mechanics import with_bodies
 from . import forces
-from .choices import COMMON, FiberSource
+from .choices import COMMON, Choices, FiberSource
 from .parameters import Parameters, Unknowns
 from .problem import Problem
 from .setup import identification
@@ -54,12 +54,14 @@ def tendon_stage(problem: Problem, physical: np.ndarray) -> Problem:
         with_values(model, {f"{name}.tendon_slack_length": value for name, value in slack}),
         problem.recordings,
         problem.identifiability.deep,
-        muscles=[name for name, is_asked in zip(p.muscles, asked, strict=True) if is_asked],
-        common=(),
-        fibers=FiberSource.TENDON,
-        start={name: float(unknowns.common[name]) for name in COMMON},
+        choices=Choices(
+            muscles=[name for name, is_asked in zip(p.muscles, asked, strict=True) if is_asked],
+            common=(),
+            fibers=FiberSource.TENDON,
+            start={name: float(unknowns.common[name]) for name in COMMON},
+            accept=problem.accept,
+        ),
         # Where the mechanics have changed they are worked out anew, from the fitted model.
-        accept=problem.accept,
         known=None if p.also else [with_bodies(it, np.asarray(unknowns.inertial)) for it in problem.mechanics],
     )
 

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import replace
-from typing import Any
 
 import numpy as np
 
@@ -35,21 +34,20 @@ def identification(
     bodies: Sequence[str] = (),
     choices: Choices | None = None,
     known: Sequence[Mechanics] | None = None,
-    **changed: Any,
 ) -> Problem:
     """Put an identification together.
 
     `deep`: muscles without EMG, whose forces are unknowns (M1); none: all muscles have EMG (M2). `bodies`: whose ten inertial
-    parameters are asked for. `choices`: what else, and from which samples; its fields may also be given by name:
+    parameters are asked for. `choices`: what else, and from which samples:
 
-        identification(model, recordings, deep, bodies, fibers="solved", also={"BIClong.BIClong-P1.location.x": (0.0, 0.1)})
+        identification(model, recordings, deep, bodies, Choices(also={"BIClong.BIClong-P1.location.x": (0.0, 0.1)}))
 
     `known`: the recordings' mechanics, if they have been worked out for the same bodies.
     """
     if not recordings:
         raise MyogradError("an identification needs a recording")
     recordings, deep, bodies = tuple(recordings), tuple(deep), tuple(bodies)
-    choices = replace(choices or Choices(), **changed)
+    choices = choices or Choices()
     fibers = _fiber_source(recordings, choices)
     choices = replace(choices, of_muscle=STANDARD[fibers] if choices.of_muscle is None else choices.of_muscle)
     channels = [name for name in model.muscle_names if all(name in r.channels for r in recordings)]
