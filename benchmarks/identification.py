@@ -15,6 +15,7 @@ from table import Grid, judged, number
 
 import myograd as mg
 from myograd.estimate.identification.adam import fit_adam
+from myograd.estimate.identification.choices import Choices
 from myograd.estimate.identification.problem import Problem
 from myograd.estimate.identification.search import search, spread_starts
 from myograd.estimate.identification.setup import identification
@@ -88,7 +89,9 @@ def measure_identification(quick: bool = False) -> list[Timed]:
         model = mg.load_model(model_path("arm"))
         recordings = [shipped_recording(name, model) for name in ("move1", "move2")]
         known = [mechanics(model, it, shipped_bodies()) for it in recordings]
-        problem = identification(model, recordings, shipped_deep(), shipped_bodies(), fibers=fibers, known=known)
+        problem = identification(
+            model, recordings, shipped_deep(), shipped_bodies(), choices=Choices(fibers=fibers), known=known
+        )
         p = problem.parameters
         (start,) = spread_starts(p, 0.1, 1, 24, shipped_truth(p))
         search(problem, start)
@@ -103,7 +106,7 @@ def measure_identification(quick: bool = False) -> list[Timed]:
             }
             given = several.get(size, recordings)
             bodies = () if size == "muscles" else shipped_bodies()
-            other = identification(model, given, shipped_deep(), bodies, fibers=fibers)
+            other = identification(model, given, shipped_deep(), bodies, choices=Choices(fibers=fibers))
             rows.append(_measure(other, other.parameters.start(), fibers, 0.0))
     return rows
 

@@ -80,9 +80,10 @@ def test_modules_that_never_were_are_not_found():
 
 @pytest.mark.parametrize(("old", "new"), _deprecated.PARAMETERS.items())
 def test_parameters(old: str, new: str):
-    with pytest.warns(DeprecationWarning, match=told(f"the parameter name {old}", new)):
+    with pytest.warns(DeprecationWarning, match=told(f"the parameter name {old}", new)) as caught:
         choices = Choices(start={old: 0.05}, common=(old,))
     assert choices == Choices(start={new: 0.05}, common=(new,))
+    assert caught[0].filename == __file__
 
 
 def run(monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str], *words: str) -> tuple[str, str]:

@@ -40,6 +40,7 @@ _PLACES = {
     "diagnostics.discontinuities": "Discontinuity length_discontinuities",
     "estimate.recording": "Recording read_recording",
     "estimate.parameters": "Bounds",
+    "estimate.identification.choices": "Choices",
     "estimate.identification.setup": "identification",
     "estimate.identification.fitted": "fitted_model",
     "system.external": "ExternalForces external_forces external_wrenches",

@@ -36,7 +36,7 @@ class Recording:
     time: np.ndarray
     """[T] s"""
     q: np.ndarray
-    """[T, c]"""
+    """[T, c]; mechanics take those that couplers, locks and prescribed motions set from the model, not from here"""
     u: np.ndarray
     udot: np.ndarray
     emg: np.ndarray
@@ -167,7 +167,7 @@ def read_recording(
 def _check_even(table: Table, what: str) -> None:
     """Raise where samples are missing: filters and splines would bridge the gap with numbers of their own."""
     if len(table) < 3:
-        raise MyogradError(f"{what} has {len(table)} rows; that is no recording")
+        raise MyogradError(f"{what} has {len(table)} rows: too few for a recording")
     steps = np.diff(table.time)
     usual = np.median(steps)
     gap = int(np.argmax(steps))
@@ -248,30 +248,33 @@ def smooth_motion(
         angles = signal.sosfiltfilt(sections, angles, axis=0, padlen=min(len(angles) - 1, int(rate)))
     curve = interpolate.make_interp_spline(time, angles, k=5, axis=0)
     q, qdot, qddot = (np.asarray(curve(at, order)) for order in (0, 1, 2))
-    return follow(model, q, qdot, qddot)
+    return follow(model, at, q, qdot, qddot)
 
 
 def follow(
-    model: Model, q: np.ndarray, qdot: np.ndarray, qddot: np.ndarray
+    model: Model, time: np.ndarray, q: np.ndarray, qdot: np.ndarray, qddot: np.ndarray
 ) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
-    """Motions with the coordinates that constraints set replaced by what the free ones make them."""
+    """Motions over time [T] with the coordinates that constraints set replaced by what the free ones make them."""
     if len(model.tree.balls):
         raise MyogradError(
             "identification of models with ball or free joints is not done yet: their speeds are not rates"
         )
-
-    moved = jax.jit(jax.vmap(lambda *sample: obeying(model, *sample)))(*map(jnp.asarray, (q, qdot, qddot)))
-    q, u, udot = (np.asarray(part) for part in moved)
+    q, u, udot = (np.asarray(part) for part in obeying(model, *map(jnp.asarray, (time, q, qdot, qddot))))
     return q, u, udot
 
 
+@jax.jit
 def obeying(
-    model: Model, q: Float[Array, " c"], u: Float[Array, " c"], udot: Float[Array, " c"]
-) -> tuple[Float[Array, " c"], Float[Array, " c"], Float[Array, " c"]]:
-    """One sample's motion, in which the coordinates that constraints set follow from the free ones."""
-    q = constraints.explicit_coordinates(model, q)
-    u = constraints.explicit_speeds(model, q, u)
-    return q, u, constraints.explicit_accelerations(model, q, u, udot)
+    model: Model, time: Float[Array, " T"], q: Float[Array, "T c"], u: Float[Array, "T c"], udot: Float[Array, "T c"]
+) -> tuple[Float[Array, "T c"], Float[Array, "T c"], Float[Array, "T c"]]:
+    """A motion in which the coordinates that constraints set follow from the free ones, or from the time."""
+
+    def of(time: Array, q: Array, u: Array, udot: Array) -> tuple[Array, Array, Array]:
+        q = constraints.explicit_coordinates(model, q, time)
+        u = constraints.explicit_speeds(model, q, u, time)
+        return q, u, constraints.explicit_accelerations(model, q, u, udot, time)
+
+    return jax.vmap(of)(time, q, u, udot)
 
 
 def select_channels(recording: Recording, names: Sequence[str]) -> np.ndarray:

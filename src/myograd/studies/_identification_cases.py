@@ -12,7 +12,7 @@ import numpy as np
 
 import myograd
 from myograd import models
-from myograd.estimate.identification.choices import COMMON, FiberSource
+from myograd.estimate.identification.choices import COMMON, Choices, FiberSource
 from myograd.estimate.identification.parameters import Parameters
 from myograd.estimate.identification.problem import Problem
 from myograd.estimate.identification.setup import identification
@@ -74,9 +74,7 @@ class Case:
             [self.recordings[name] for name in movements],
             self.deep if method == "M1" else (),
             BODIES,
-            fibers=fibers,
-            start=self.start,
-            every=every,
+            choices=Choices(fibers=fibers, start=self.start, every=every),
             known=[self.known[name] for name in movements],
         )
 

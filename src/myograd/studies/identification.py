@@ -22,7 +22,7 @@ import numpy as np
 from scipy import signal
 
 from myograd.estimate.identification.adam import fit_adam
-from myograd.estimate.identification.choices import FiberSource
+from myograd.estimate.identification.choices import Choices, FiberSource
 from myograd.estimate.identification.fit import Fit, fit
 from myograd.estimate.identification.fitted import tendon_stage
 from myograd.estimate.identification.noise import EmgNoise, refine
@@ -144,7 +144,9 @@ def coverage(case: Case, trials: int, say: Callable[[str], None]) -> dict[str, A
     for k in range(trials):
         random = np.random.default_rng(1000 + k)
         recordings = [noisy(case, name, random) for name in ("move1", "move2")]
-        problem = identification(case.model, recordings, case.deep, BODIES, fibers=FiberSource.SOLVED, start=case.start)
+        problem = identification(
+            case.model, recordings, case.deep, BODIES, choices=Choices(fibers=FiberSource.SOLVED, start=case.start)
+        )
         p = problem.parameters
         true = case.truth(p)
         (begin,) = spread_starts(p, 0.1, 1, 2000 + k, true)

@@ -18,4 +18,4 @@ class State(eqx.Module):
     fiber_length: Float[Array, " m"]
     """[m]; not used where the tendon is rigid"""
     time: Float[Array, ""] | float = 0.0
-    """[s]; matters to prescribed coordinates only"""
+    """[s]; matters to prescribed coordinates, and to terms that depend on it"""

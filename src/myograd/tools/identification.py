@@ -9,7 +9,7 @@ from pathlib import Path
 import numpy as np
 
 from ..errors import MyogradError
-from ..estimate.identification.choices import MUSCLE
+from ..estimate.identification.choices import MUSCLE, Choices
 from ..estimate.identification.diagnostics import check, diagnostics
 from ..estimate.identification.fit import Fit, Progress, fit
 from ..estimate.identification.fitted import fitted_model
@@ -107,7 +107,9 @@ def identify(
         )
     say("computing the mechanics of the recordings ...")
     numbers = MUSCLE if gains else None
-    problem = identification(model, recordings, deep, bodies, of_muscle=numbers, every=every, also=also or {})
+    problem = identification(
+        model, recordings, deep, bodies, choices=Choices(of_muscle=numbers, every=every, also=also or {})
+    )
     check(problem)
     if noise:
         need_noise(problem, noise)

@@ -2,13 +2,17 @@
 
 from __future__ import annotations
 
+import re
+from collections.abc import Sequence
 from dataclasses import replace
 
+import jax.numpy as jnp
 import numpy as np
 import pytest
 
 import myograd as mg
 from myograd.errors import MyogradError
+from myograd.estimate.identification.choices import Choices
 from myograd.estimate.identification.fit import fit
 from myograd.estimate.identification.fitted import fitted_model, tendon_stage
 from myograd.estimate.identification.problem import Problem
@@ -42,12 +46,15 @@ LEAVES = {
 }
 
 
+def as_the_person(arm: mg.Model) -> mg.Model:
+    places = parameter_places(arm)
+    return with_values(arm, {name: value for name, value in shipped_numbers().items() if name in places})
+
+
 @pytest.fixture(scope="module")
 def person() -> mg.Model:
     """The person of the shipped recordings."""
-    arm = mg.load_model(model_path("arm"))
-    places = parameter_places(arm)
-    return with_values(arm, {name: value for name, value in shipped_numbers().items() if name in places})
+    return as_the_person(mg.load_model(model_path("arm")))
 
 
 @pytest.fixture(scope="module")
@@ -74,12 +81,37 @@ def around(model: mg.Model, *names: str) -> dict[str, tuple[float, float]]:
 # Derivatives -------------------------------------------------------------------------------------------------
 
 
+class Push(mg.Term):
+    """A torque on the first coordinate that grows with time: 0.1 N m each second."""
+
+    def force(self, model: mg.Model, now: mg.Instant) -> mg.Loads:
+        return mg.Loads(coordinates=jnp.zeros_like(now.q).at[0].set(0.1 * now.time))
+
+
 @pytest.fixture(scope="module")
-def every_leaf(person: mg.Model, recording: Recording) -> Problem:
-    few = recording.part(slice(1000, 1300, 6))
+def pushed(tmp_path_factory: pytest.TempPathFactory) -> mg.Model:
+    """The person with a force that depends on time, and with one that is not computed and has to be accepted."""
+    file = tmp_path_factory.mktemp("clutched") / "arm.osim"
+    clutch = '<ForceSet name="forceset"><objects><ClutchedPathSpring name="clutch" />'
+    file.write_text(re.sub(r'<ForceSet name="forceset">\s*<objects>', clutch, model_path("arm").read_text()))
+    with pytest.warns(UserWarning, match="ClutchedPathSpring"):
+        arm = mg.load_model(file)
+    return as_the_person(arm).with_terms(Push())
+
+
+def solved(model: mg.Model, recordings: Sequence[Recording], also: dict | None = None) -> Problem:
     return identification(
-        person, [few], shipped_deep(), ("humerus",), fibers="solved", also=around(person, *LEAVES.values()), **common()
+        model,
+        recordings,
+        shipped_deep(),
+        ("humerus",),
+        choices=Choices(fibers="solved", accept=("clutch",), also=also or {}, **common()),
     )
+
+
+@pytest.fixture(scope="module")
+def every_leaf(pushed: mg.Model, recording: Recording) -> Problem:
+    return solved(pushed, [recording.part(slice(1000, 1300, 6))], around(pushed, *LEAVES.values()))
 
 
 @pytest.fixture(scope="module")
@@ -104,9 +136,7 @@ def test_standard_numbers_keep_their_derivatives(every_leaf: Problem, at_start):
     """Beside others, and worked out anew with them, they are those of the problem without others."""
     _, r, J, _ = at_start
     p = every_leaf.parameters
-    plain = identification(
-        every_leaf.model, every_leaf.recordings, shipped_deep(), ("humerus",), fibers="solved", **common()
-    )
+    plain = solved(every_leaf.model, every_leaf.recordings)
     kept = [p.places[name] for name in plain.parameters.names]
     start = plain.parameters.start()
     r_plain, J_plain, _ = plain.linearized(start, plain.guess(start))
@@ -115,20 +145,36 @@ def test_standard_numbers_keep_their_derivatives(every_leaf: Problem, at_start):
 
 
 def test_other_values_are_those_of_another_model(every_leaf: Problem):
-    """The residual at other values is that of the model with these values, worked out from the beginning."""
+    """The residual at other values is that of the model with these values, worked out from the beginning; and what a validation
+    on the same recording leaves."""
     p = every_leaf.parameters
     there = p.physical_start()
-    for kind, name in LEAVES.items():
-        there[p.places[name]] *= (
-            1.0 if kind == "a coupler" else 1.02
-        )  # with another coupler the recorded motion is another
+    there[[p.places[name] for name in LEAVES.values()]] *= 1.02
     own = fitted_model(every_leaf.model, p, there)
-    again = identification(own, every_leaf.recordings, shipped_deep(), ("humerus",), fibers="solved", **common())
+    again = solved(own, every_leaf.recordings)
     found, expected = (
         np.abs(problem.residual(z, problem.guess(z))[0])  # the null space may have either sign
         for problem, z in ((every_leaf, p.vector(there)), (again, again.parameters.start()))
     )
     np.testing.assert_allclose(found, expected, rtol=1e-7, atol=1e-7 * expected.max())
+    validated = validate(fit(every_leaf, options=Options(iterations=0)), every_leaf.recordings[0], z=p.vector(there))
+    np.testing.assert_allclose(np.abs(validated.residual.ravel()), expected, rtol=1e-7, atol=1e-7 * expected.max())
+
+
+def test_another_model_or_motion_is_another_problem(every_leaf: Problem):
+    deep = {"BRA.max_isometric_force": 1.0}
+    motion = every_leaf.motions[0]
+    faster = motion._replace(u=1.01 * motion.u)
+    others = (
+        replace(every_leaf, model=with_values(every_leaf.model, deep)),
+        replace(every_leaf, motions=(faster,)),
+    )
+    assert len({every_leaf.digest, *(other.digest for other in others)}) == 3
+
+
+def test_forces_that_are_not_computed_have_to_be_accepted(pushed: mg.Model, recording: Recording):
+    with pytest.raises(mg.UnsupportedError, match=r"identification .* ClutchedPathSpring 'clutch'"):
+        identification(pushed, [recording], shipped_deep())
 
 
 # Numbers that are found --------------------------------------------------------------------------------------
@@ -145,11 +191,13 @@ def test_geometry_and_a_strength_are_found_again(person: mg.Model, recording: Re
         wrong,
         [recording],
         shipped_deep(),
-        every=8,
-        muscles=("DELT2",),
-        fibers=fibers,
-        also={RADIUS: (0.02, 0.05), ATTACHMENT: mg.Bounds(-0.03, 0.04, center=0.008, spread=0.02)},
-        **common(),
+        choices=Choices(
+            every=8,
+            muscles=("DELT2",),
+            fibers=fibers,
+            also={RADIUS: (0.02, 0.05), ATTACHMENT: mg.Bounds(-0.03, 0.04, center=0.008, spread=0.02)},
+            **common(),
+        ),
     )
     assert problem.parameters.names == (STRENGTH, RADIUS, ATTACHMENT)
     found = fit(problem, options=Options(iterations=30))
@@ -171,9 +219,11 @@ def test_searches_and_priors_know_other_numbers(person: mg.Model, recording: Rec
         person,
         [recording],
         shipped_deep(),
-        every=8,
-        also={RADIUS: mg.Bounds(0.02, 0.05, center=0.03, spread=0.001), STRENGTH: (500.0, 3000.0)},
-        **common(),
+        choices=Choices(
+            every=8,
+            also={RADIUS: mg.Bounds(0.02, 0.05, center=0.03, spread=0.001), STRENGTH: (500.0, 3000.0)},
+            **common(),
+        ),
     )
     p = problem.parameters
     assert (p.bounded.low[p.places[STRENGTH]], p.bounded.high[p.places[STRENGTH]]) == (500.0, 3000.0)
@@ -199,12 +249,19 @@ def test_searches_and_priors_know_other_numbers(person: mg.Model, recording: Rec
         ({"humerus.mass": (0.1, 5.0)}, "one of the ten inertial parameters of 'humerus'"),
         ({"BRA.max_isometric_force": (1.0, 1e4)}, "nothing in these recordings depends on it"),
         ({"DELT1.activation_time_constant": (0.001, 0.1)}, "same time constants in all muscles"),
-        ({"emg.c1": (-0.9, 0.9), "emg.c2": (-0.8, 0.8)}, "their limits must be the same"),
+        ({"emg.c1": (-0.9, 0.9), "emg.c2": (-0.8, 0.8)}, "interchangeable, so they must have the same limits"),
     ],
 )
 def test_numbers_that_cannot_be_found(person: mg.Model, recording: Recording, known, also: dict, message: str):
     with pytest.raises(MyogradError, match=message):
-        identification(person, [recording], shipped_deep(), ("humerus",), known=known, every=50, also=also, **common())
+        identification(
+            person,
+            [recording],
+            shipped_deep(),
+            ("humerus",),
+            choices=Choices(every=50, also=also, **common()),
+            known=known,
+        )
 
 
 @pytest.fixture(scope="module")
@@ -214,9 +271,16 @@ def known(person: mg.Model, recording: Recording):
 
 def test_geometry_of_another_program_leaves_nothing_to_find(person: mg.Model, recording: Recording, known):
     given = replace(recording, length=known[0].length)
-    with pytest.raises(MyogradError, match="brings lengths and arms of the muscles along"):
+    with pytest.raises(
+        MyogradError, match=r"contains muscle lengths and moment arms, which .*cap.radius cannot change"
+    ):
         identification(
-            person, [given], shipped_deep(), ("humerus",), known=known, also={RADIUS: (0.02, 0.05)}, **common()
+            person,
+            [given],
+            shipped_deep(),
+            ("humerus",),
+            choices=Choices(also={RADIUS: (0.02, 0.05)}, **common()),
+            known=known,
         )
 
 
@@ -235,8 +299,6 @@ def test_bounds_that_cannot_be(bounds: tuple[float, ...], message: str):
 
 
 def test_former_names_still_work_and_warn():
-    from myograd.estimate.identification.choices import Choices
-
     with pytest.warns(DeprecationWarning, match=r"'delay' is called 'emg.delay' now"):
         choices = Choices(common=("delay",), start={"emg.c1": -0.5})
     assert choices.common == ("emg.delay",)

@@ -13,6 +13,7 @@ import myograd as mg
 from myograd.errors import MyogradError
 from myograd.estimate.identification import noise as errors
 from myograd.estimate.identification.adam import fit_adam
+from myograd.estimate.identification.choices import Choices
 from myograd.estimate.identification.fit import Fit, fit
 from myograd.estimate.identification.fitted import fitted_model
 from myograd.estimate.identification.noise import EmgNoise, motion_noise, refine, splines
@@ -34,7 +35,7 @@ def person() -> mg.Model:
     arm = mg.load_model(model_path("arm"))
     recording = shipped_recording("move1", arm)
     p = identification(
-        arm, [recording], shipped_deep(), ("humerus", "ulna", "radius"), every=50, fibers="solved"
+        arm, [recording], shipped_deep(), ("humerus", "ulna", "radius"), choices=Choices(every=50, fibers="solved")
     ).parameters
     return fitted_model(arm, p, shipped_truth(p))
 
@@ -53,7 +54,10 @@ def problem(person: mg.Model) -> Problem:
 
 def _problem(person: mg.Model, recording: Recording) -> Problem:
     return identification(
-        person, [recording], shipped_deep(), of_muscle=("max_isometric_force",), common=COMMON, fibers="solved"
+        person,
+        [recording],
+        shipped_deep(),
+        choices=Choices(of_muscle=("max_isometric_force",), common=COMMON, fibers="solved"),
     )
 
 
@@ -145,7 +149,7 @@ def test_noise_that_cannot_be_is_refused(problem: Problem, plain: Fit, person: m
 def test_noisy_recordings_need_more_equations_than_numbers(person: mg.Model):
     it = replace(shipped_recording("move1", person, fibers=False), low_pass=6.0)
     with pytest.raises(MyogradError, match=r"are \d+ independent equations for 78 numbers; 1.5 times as many"):
-        identification(person, [it], shipped_deep(), ("humerus", "ulna", "radius"), fibers="solved")
+        identification(person, [it], shipped_deep(), ("humerus", "ulna", "radius"), choices=Choices(fibers="solved"))
 
 
 def test_motion_too_slow_for_its_low_pass_is_told(person: mg.Model):

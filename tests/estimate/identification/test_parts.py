@@ -12,14 +12,15 @@ import pytest
 import myograd as mg
 from myograd.errors import MyogradError
 from myograd.estimate.identification import forces, inertia
-from myograd.estimate.identification.choices import MUSCLE, OF_MODEL
+from myograd.estimate.identification.choices import MUSCLE, OF_MODEL, Choices
 from myograd.estimate.identification.forces import Fibers
 from myograd.estimate.identification.identifiability import base_parameters, check_names, identifiability, null_space
 from myograd.estimate.identification.residual import muscle_forces, paper_residual
-from myograd.estimate.identification.setup import identification
+from myograd.estimate.identification.setup import identification, without_effect
 from myograd.estimate.inverse.mechanics import mechanics
 from myograd.estimate.inverse.regressors import PAIRS, inertial_parameters, stated, stated_bodies
 from myograd.estimate.recording import Recording, follow
+from myograd.model.description import Body, Coordinate, Joint, PolynomialFunction
 from myograd.models import model_path
 
 BODIES = ("humerus", "ulna", "radius")
@@ -45,7 +46,7 @@ def swing(arm: mg.Model) -> Recording:
     motion[2][:, free] = -0.3 * speed**2 * np.sin(angle)
     m = len(arm.muscle_names)
     emg = 0.3 + 0.2 * np.sin(np.outer(t, random.uniform(5, 15, m)) + random.uniform(0, 6, m))
-    return Recording("swing", t, *follow(arm, *motion), emg, arm.muscle_names)
+    return Recording("swing", t, *follow(arm, t, *motion), emg, arm.muscle_names)
 
 
 @pytest.fixture(scope="module")
@@ -113,6 +114,30 @@ def test_torques_and_masses_are_linear_in_the_inertial_parameters(arm: mg.Model,
         np.testing.assert_allclose(it.mass[k] + it.mass_regressor[k] @ phi, M, rtol=1e-9, atol=1e-12)
 
 
+class Push(mg.Term):
+    """A torque on the first coordinate that grows with time: 2 N m each second."""
+
+    def force(self, model: mg.Model, now: mg.Instant) -> mg.Loads:
+        return mg.Loads(coordinates=jnp.zeros_like(now.q).at[0].set(2.0 * now.time))
+
+
+def test_known_forces_are_those_of_the_samples_times(arm: mg.Model, swing: Recording, worked_out):
+    later = replace(swing, time=swing.time + 1.0)
+    pushed = mechanics(arm.with_terms(Push()), later, BODIES).inertial
+    expected = 2.0 * later.time[:, None] * pushed.motion[:, 0]
+    np.testing.assert_allclose(worked_out.inertial.torque - pushed.torque, expected, atol=1e-9)
+
+
+def test_prescribed_coordinates_follow_the_time():
+    rail = Coordinate("x", prescribed=True, prescribed_function=PolynomialFunction((3.0, 0.0, 0.5)))
+    block = Body("block", 1.0, inertia=(1.0, 1.0, 1.0, 0.0, 0.0, 0.0))
+    joint = Joint("SliderJoint", "rail", "/ground", "/bodyset/block", [rail])
+    model = mg.compile_model(mg.ModelDescription(bodies=[block], joints=[joint]))
+    time = np.array([1.0, 2.0])
+    q, u, udot = follow(model, time, *np.zeros((3, 2, 1)))
+    np.testing.assert_allclose(np.concatenate([q, u, udot], axis=1), [[3.5, 6.0, 6.0], [12.5, 12.0, 6.0]], rtol=1e-12)
+
+
 # Fibres ------------------------------------------------------------------------------------------------------
 
 
@@ -126,7 +151,7 @@ def test_solved_fibers_balance_and_have_right_derivatives(arm: mg.Model):
     @jax.jit
     def force(strength, slack, a):
         own = {name: getattr(driven.muscles, name) for name in OF_MODEL}
-        it = forces.with_values(driven, own | {"max_isometric_force": strength, "tendon_slack_length": slack})
+        it = forces.with_muscle_values(driven, own | {"max_isometric_force": strength, "tendon_slack_length": slack})
         fiber = forces.solved_fibers(it, length, a, 0.005, forces.resting_fibers(it, length, a))
         velocity = forces.rate_of(fiber, 0.005, 3)
         balance = forces._balance(it, length, a, fiber, velocity)
@@ -191,7 +216,7 @@ def test_solved_fibers_converge_with_their_order(arm: mg.Model):
 @pytest.mark.parametrize("deep", [DEEP, ()], ids=["M1", "M2"])
 def test_both_forms_of_the_residual_agree(arm: mg.Model, swing: Recording, worked_out, deep: tuple[str, ...]):
     """Eq. 14 by elimination, and as the paper writes it, with multipliers."""
-    problem = identification(arm, [swing], deep, BODIES, skip=0.0, known=[worked_out])
+    problem = identification(arm, [swing], deep, BODIES, choices=Choices(skip=0.0), known=[worked_out])
     p = problem.parameters
     z = p.start()
     r, fibers = problem.residual(z, problem.guess(z))
@@ -218,7 +243,9 @@ def test_both_forms_of_the_residual_agree(arm: mg.Model, swing: Recording, worke
 @pytest.mark.parametrize("gains", [False, True])
 def test_the_jacobian_is_that_of_the_residual(arm: mg.Model, swing: Recording, worked_out, gains: bool):
     numbers = MUSCLE if gains else None
-    problem = identification(arm, [swing], DEEP, BODIES, of_muscle=numbers, skip=0.0, known=[worked_out])
+    problem = identification(
+        arm, [swing], DEEP, BODIES, choices=Choices(of_muscle=numbers, skip=0.0), known=[worked_out]
+    )
     p, random = problem.parameters, np.random.default_rng(1)
     z = p.start() + 0.01 * p.scales() * random.normal(
         size=len(p.names)
@@ -228,6 +255,11 @@ def test_the_jacobian_is_that_of_the_residual(arm: mg.Model, swing: Recording, w
     change = 1e-5 * p.scales() * random.normal(size=len(z))
     above, below = (problem.residual(z + s * change, fibers)[0] for s in (1, -1))
     np.testing.assert_allclose(J @ change, (above - below) / 2, atol=2e-5 * np.abs(J @ change).max())
+
+
+def test_rounding_is_no_effect():
+    J = np.array([[1e3, 1e-9, 0.0, 1e-3], [2.0, -2e-10, 0.0, 1e-5]])
+    assert without_effect(J).tolist() == [False, True, True, False]
 
 
 # Rank --------------------------------------------------------------------------------------------------------
@@ -265,9 +297,9 @@ def test_rigid_tendons_are_refused(arm: mg.Model, swing: Recording, worked_out):
 
 
 def test_muscles_can_be_identified_without_bodies(arm: mg.Model, swing: Recording):
-    problem = identification(arm, [swing], DEEP, skip=0.0)
+    problem = identification(arm, [swing], DEEP, choices=Choices(skip=0.0))
     assert problem.parameters.of_bodies == 0
-    whole = identification(arm, [swing], DEEP, BODIES, skip=0.0)
+    whole = identification(arm, [swing], DEEP, BODIES, choices=Choices(skip=0.0))
     r = [one.residual(one.parameters.start(), one.guess(one.parameters.start()))[0] for one in (problem, whole)]
     np.testing.assert_allclose(r[0], r[1], rtol=1e-7, atol=1e-9)
 

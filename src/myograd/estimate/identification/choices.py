@@ -125,7 +125,7 @@ def _present(given: Sequence[str] | Mapping[str, object]) -> object:
     for name in given:
         if name in PARAMETERS:
             text = message(f"the parameter name {name}", PARAMETERS[name])
-            warnings.warn(text, DeprecationWarning, stacklevel=5)
+            warnings.warn(text, DeprecationWarning, stacklevel=4)
     if isinstance(given, Mapping):
         return {PARAMETERS.get(name, name): value for name, value in given.items()}
     return tuple(PARAMETERS.get(name, name) for name in given)

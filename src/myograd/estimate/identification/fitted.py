@@ -12,7 +12,7 @@ from ...model.model import Model
 from ...model.parameters import with_values
 from ..inverse.mechanics import with_bodies
 from . import forces
-from .choices import COMMON, FiberSource
+from .choices import COMMON, Choices, FiberSource
 from .parameters import Parameters, Unknowns
 from .problem import Problem
 from .setup import identification
@@ -54,10 +54,13 @@ def tendon_stage(problem: Problem, physical: np.ndarray) -> Problem:
         with_values(model, {f"{name}.tendon_slack_length": value for name, value in slack}),
         problem.recordings,
         problem.identifiability.deep,
-        muscles=[name for name, is_asked in zip(p.muscles, asked, strict=True) if is_asked],
-        common=(),
-        fibers=FiberSource.TENDON,
-        start={name: float(unknowns.common[name]) for name in COMMON},
+        choices=Choices(
+            muscles=[name for name, is_asked in zip(p.muscles, asked, strict=True) if is_asked],
+            common=(),
+            fibers=FiberSource.TENDON,
+            start={name: float(unknowns.common[name]) for name in COMMON},
+            accept=problem.accept,
+        ),
         # Where the mechanics have changed they are worked out anew, from the fitted model.
         known=None if p.also else [with_bodies(it, np.asarray(unknowns.inertial)) for it in problem.mechanics],
     )
@@ -70,7 +73,7 @@ def _balanced_tendons(problem: Problem, unknowns: Unknowns) -> jax.Array:
     given = []
     for i in range(len(problem.recordings)):
         driven, scheme, data = problem.at(i, unknowns)
-        driven = forces.with_values(driven, muscle)
+        driven = forces.with_muscle_values(driven, muscle)
         a = forces.activations(data.emg, muscle["emg_gain"], unknowns.common, scheme.step, scheme.substeps)
         given.append((driven, data, a, forces.forces_of_fibers(driven, a, data.fiber_length, data.fiber_velocity)))
 
@@ -79,7 +82,7 @@ def _balanced_tendons(problem: Problem, unknowns: Unknowns) -> jax.Array:
         return sum(  # pyright: ignore[reportReturnType]
             jnp.mean(
                 forces.forces_of_tendons(
-                    forces.with_values(driven, muscle | {"tendon_slack_length": slack}),
+                    forces.with_muscle_values(driven, muscle | {"tendon_slack_length": slack}),
                     data.length,
                     a,
                     data.fiber_length,

@@ -59,7 +59,7 @@ def only(model: Model, muscles: tuple[str, ...]) -> Model:
     return replace(model, muscles=muscles, muscle_classes=Muscles(**chosen))
 
 
-def with_values(driven: Model, muscle: OfMuscles) -> Model:
+def with_muscle_values(driven: Model, muscle: OfMuscles) -> Model:
     """The driven muscles with other numbers (`choices.MUSCLE`)."""
     return replace(driven, muscles=replace(driven.muscles, **{name: muscle[name] for name in OF_MODEL}))
 

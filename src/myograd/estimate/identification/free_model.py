@@ -13,38 +13,21 @@ from typing import NamedTuple
 import jax
 import jax.numpy as jnp
 import numpy as np
-from jaxtyping import Array, Float, Int
+from jaxtyping import Array, Float
 
 from ...errors import ModelError, MyogradError
 from ...model.model import Model
 from ...model.parameters import Selection
-from ..inverse.mechanics import inertial_mechanics, known_torques, lengths_and_pulls
-from ..recording import Recording, obeying
+from ..inverse.mechanics import Motion, motion_mechanics
+from ..recording import Recording
 from .forces import only
 from .identifiability import moved_null_space
 from .parameters import Unknowns
 from .residual import Data, Scheme, residual
 
 CONTRACTION = ".muscles."  # leaves that change no mechanics
-CONSTRAINTS = (".coordinates.", ".constraint_parameters.")  # leaves that dependent coordinates follow from
-SKELETON = (".joints.", *CONSTRAINTS)
+SKELETON = (".joints.", ".coordinates.", ".constraint_parameters.")
 GEOMETRY = (*SKELETON, ".path.", ".surfaces.")  # leaves that lengths and arms of paths depend on
-
-
-class Motion(NamedTuple):
-    """What was recorded of one movement, before any mechanics."""
-
-    q: Float[Array, "T c"]
-    u: Float[Array, "T c"]
-    udot: Float[Array, "T c"]
-    rows: Int[Array, " R"]
-    """samples that have rows in the residual"""
-    length: Float[Array, "T m"] | None
-    """of all muscles, where another program's geometry is used"""
-    pull: Float[Array, "T m c"] | None
-
-    def thinned(self, kept: np.ndarray) -> Motion:
-        return self._replace(rows=self.rows[kept])
 
 
 class FreeModel(NamedTuple):
@@ -66,12 +49,6 @@ class FreeModel(NamedTuple):
         return not all(place.leaf.startswith(CONTRACTION) for place in self.numbers.places)
 
 
-def motion_of(recording: Recording, rows: np.ndarray) -> Motion:
-    it = recording
-    given = [None if x is None else jnp.asarray(x) for x in (it.length, it.pull)]
-    return Motion(jnp.asarray(it.q), jnp.asarray(it.u), jnp.asarray(it.udot), jnp.asarray(rows), *given)
-
-
 def need_own_geometry(model: Model, free: FreeModel, recordings: tuple[Recording, ...]) -> None:
     """Raise where a number cannot be found, because the recordings or the constraints already rest on it."""
     for recording in recordings:
@@ -80,13 +57,13 @@ def need_own_geometry(model: Model, free: FreeModel, recordings: tuple[Recording
                 n for n, at in zip(free.numbers.names, free.numbers.places, strict=True) if at.leaf.startswith(GEOMETRY)
             ]
             raise MyogradError(
-                f"recording {recording.name!r} brings lengths and arms of the muscles along, on which {', '.join(names)} has no "
-                "influence; take these out of the recording, or do not ask for the number"
+                f"recording {recording.name!r} contains muscle lengths and moment arms, which {', '.join(names)} cannot change; "
+                "take these out of the recording, or do not ask for the number"
             )
     if free.touches(*SKELETON) and len(model.constraints.implicit_rows):
         raise ModelError(
-            f"numbers of joints and constraints of {model.name!r} cannot be identified: its loops are closed by them, and the "
-            "recorded coordinates would close them no more"
+            f"numbers of joints and constraints of {model.name!r} cannot be identified: they determine how its loops close; with "
+            "other values the recorded coordinates would violate the constraints"
         )
 
 
@@ -99,33 +76,21 @@ def varied(
     driven = only(model, free.muscles)
     if not free.mechanical:
         return driven, data
-    q, u, udot = motion.q, motion.u, motion.udot
-    if free.touches(*CONSTRAINTS):
-        q, u, udot = jax.vmap(partial(obeying, model))(q, u, udot)
-    rows = motion.rows
-    moved = inertial_mechanics(model, q[rows], u[rows], udot[rows], free.bodies)
-    torque, C = moved.torque, moved.motion
-    if model.terms:
-        torque = torque - known_torques(model, q[rows], u[rows], C, free.accept)
-    length, pull = motion.length, motion.pull
-    if length is None or pull is None:
-        found = lengths_and_pulls(model, q)
-        length = found[0] if length is None else length
-        pull = found[1] if pull is None else pull
-    arms = jnp.einsum("tmc,tcn->tmn", pull[rows], C)
+    it = motion_mechanics(model, motion, free.bodies, free.accept)
+    torque, torque_regressor, mass, mass_regressor, C = it.inertial
     which, deep = (np.array([model.muscle_names.index(m) for m in names], int) for names in (free.muscles, free.deep))
     null_space = data.null_space
     if len(deep):
-        null_space = jax.vmap(moved_null_space)(jnp.swapaxes(arms[:, deep], 1, 2), null_space)
+        null_space = jax.vmap(moved_null_space)(jnp.swapaxes(it.arms[:, deep], 1, 2), null_space)
     return driven, data._replace(
         torque=torque,
-        torque_regressor=moved.torque_regressor,
-        mass=moved.mass,
-        mass_regressor=moved.mass_regressor,
+        torque_regressor=torque_regressor,
+        mass=mass,
+        mass_regressor=mass_regressor,
         metric=jnp.linalg.inv(jnp.swapaxes(C, 1, 2) @ C),
         null_space=null_space,
-        arms=arms[:, which],
-        length=length[:, which],
+        arms=it.arms[:, which],
+        length=it.length[:, which],
     )
 
 

@@ -7,18 +7,19 @@ from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
 
+import jax
 import jax.numpy as jnp
 import numpy as np
 from scipy import linalg
 
 from ...model.model import Model
-from ..inverse.mechanics import Mechanics
+from ..inverse.mechanics import Mechanics, Motion
 from ..recording import Recording
 from ..signals import LowPass
 from . import free_model
 from .choices import COMMON, MUSCLE, FiberSource
 from .forces import Fibers, lengthened
-from .free_model import FreeModel, Motion
+from .free_model import FreeModel
 from .identifiability import BaseParameters, Identifiability
 from .parameters import Parameters, Unknowns
 from .residual import Data, Linear, Scheme, fibers_at_rest, linearized, residual
@@ -55,6 +56,8 @@ class Problem:
     motions: tuple[Motion, ...] = ()
     """likewise"""
     adjusted: tuple[Adjusted, ...] | None = None
+    accept: tuple[str, ...] = ()
+    """parts of the model that stay out, though they are not computed"""
 
     @property
     def rows(self) -> int:
@@ -161,6 +164,8 @@ class Problem:
                 digest.update(low_pass.kernel.tobytes() + bytes([low_pass.keep]))
             for numbers in data:
                 digest.update(np.asarray(numbers).tobytes())
+        for numbers in jax.tree.leaves((self.driven, (self.model, self.motions) if self.free else ())):
+            digest.update(np.asarray(numbers).tobytes())
         return digest.hexdigest()
 
     def rough(self, rows: int) -> Problem:

@@ -111,7 +111,7 @@ def _forces(
     driven: Model, scheme: Scheme, data: Data, muscle: OfMuscles, activation: Float[Array, "T m"]
 ) -> tuple[Float[Array, "R m"], Float[Array, "T m"]]:
     """Forces of the driven muscles [N] at the rows, and their fibre lengths [m] at the samples of the activation."""
-    driven, rows = forces.with_values(driven, muscle), data.rows
+    driven, rows = forces.with_muscle_values(driven, muscle), data.rows
     if scheme.fibers is FiberSource.TENDON:
         force = forces.forces_of_tendons(driven, data.length[rows], activation[rows], data.fiber_length[rows])
         return force, data.fiber_length
@@ -136,7 +136,7 @@ def fibers_at_rest(driven: Model, scheme: Scheme, data: Data, unknowns: Unknowns
     """Where the first search for fibres may start."""
     activation = _activation(scheme, data, unknowns.muscle["emg_gain"], unknowns.common)
     path = data.length[:: scheme.stride]
-    return Fibers(forces.resting_fibers(forces.with_values(driven, unknowns.muscle), path, activation), path)
+    return Fibers(forces.resting_fibers(forces.with_muscle_values(driven, unknowns.muscle), path, activation), path)
 
 
 def _lower(K: Float[Array, "k k"]) -> list[list[Array]]:

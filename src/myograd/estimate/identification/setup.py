@@ -4,19 +4,18 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import replace
-from typing import Any
 
 import numpy as np
 
 from ...errors import ModelError, MyogradError
 from ...model.model import Model
 from ...muscle.groups import FIRST_ORDER
-from ..inverse.mechanics import Mechanics, mechanics
+from ..inverse.mechanics import Mechanics, mechanics, motion_of
 from ..recording import Recording
 from ..signals import EDGE, LowPass, low_pass_of, rows_apart
 from . import forces
 from .choices import LIMITS, SKIP, STANDARD, Choices, FiberSource
-from .free_model import FreeModel, motion_of, need_own_geometry
+from .free_model import FreeModel, need_own_geometry
 from .identifiability import Identifiability, base_parameters, check_names, identifiability
 from .parameters import Parameters, parameters
 from .problem import Problem
@@ -24,6 +23,7 @@ from .residual import Scheme, data_of
 
 FEWEST = 10  # rows of a recording, after a low-pass
 MORE = 1.5  # rows than numbers, if noise is to be told from them
+ROUNDING = 1e-9  # of the largest derivative: smaller ones are errors of rounding
 QUICKEST = 0.004  # s: time constants of activation below this are not integrated more finely
 
 
@@ -34,21 +34,20 @@ def identification(
     bodies: Sequence[str] = (),
     choices: Choices | None = None,
     known: Sequence[Mechanics] | None = None,
-    **changed: Any,
 ) -> Problem:
     """Put an identification together.
 
     `deep`: muscles without EMG, whose forces are unknowns (M1); none: all muscles have EMG (M2). `bodies`: whose ten inertial
-    parameters are asked for. `choices`: what else, and from which samples; its fields may also be given by name:
+    parameters are asked for. `choices`: what else, and from which samples:
 
-        identification(model, recordings, deep, bodies, fibers="solved", also={"BIClong.BIClong-P1.location.x": (0.0, 0.1)})
+        identification(model, recordings, deep, bodies, Choices(also={"BIClong.BIClong-P1.location.x": (0.0, 0.1)}))
 
     `known`: the recordings' mechanics, if they have been worked out for the same bodies.
     """
     if not recordings:
         raise MyogradError("an identification needs a recording")
     recordings, deep, bodies = tuple(recordings), tuple(deep), tuple(bodies)
-    choices = replace(choices or Choices(), **changed)
+    choices = choices or Choices()
     fibers = _fiber_source(recordings, choices)
     choices = replace(choices, of_muscle=STANDARD[fibers] if choices.of_muscle is None else choices.of_muscle)
     channels = [name for name in model.muscle_names if all(name in r.channels for r in recordings)]
@@ -80,6 +79,7 @@ def identification(
         tuple(low_pass_on(recording, at) for recording, at in zip(recordings, rows, strict=True)),
         free,
         tuple(motion_of(recording, at) for recording, at in zip(recordings, rows, strict=True)) if free else (),
+        accept=choices.accept,
     )
     _need_enough_rows(problem)
     _need_effect(problem)
@@ -153,7 +153,8 @@ def low_pass_on(recording: Recording, rows: np.ndarray) -> LowPass | None:
         lost = recording.step * int(rows[0]) + 2 * EDGE / recording.low_pass
         raise MyogradError(
             f"recording {recording.name!r}: {recording.time[-1] - recording.time[0]:.3g} s are too short: the low-pass at "
-            f"{recording.low_pass:g} Hz and the muscles' start take {lost:.2g} s of it. Record more, or take a higher low-pass"
+            f"{recording.low_pass:g} Hz and the start-up of the muscles use up {lost:.2g} s. Record more, or take a higher "
+            "low-pass"
         )
     return found
 
@@ -170,14 +171,21 @@ def _need_enough_rows(problem: Problem) -> None:
         )
 
 
+def without_effect(J: np.ndarray) -> np.ndarray:
+    """[parameters] bool: whose column of a Jacobian [rows, parameters] is zero, but for rounding."""
+    largest = np.abs(J).max(axis=0)
+    return largest <= ROUNDING * largest.max()
+
+
 def _need_effect(problem: Problem) -> None:
     """Raise for other numbers of the model on which nothing that was recorded depends."""
     if problem.free is None:
         return
     z = problem.parameters.start()
     _, J, _ = problem.linearized(z, problem.guess(z))
+    zero = without_effect(J)
     for name in problem.free.numbers.names:
-        if not J[:, problem.parameters.places[name]].any():
+        if zero[problem.parameters.places[name]]:
             raise MyogradError(
                 f"{name!r} cannot be identified: nothing in these recordings depends on it. (Muscles that deep ones can make up "
                 "for do not show, and activation has the same time constants in all muscles: muscles.activation_time_constant.)"

@@ -30,7 +30,7 @@ def shipped_recording(name: str, model: Model | None = None, fibers: bool = True
     full = np.zeros((3, len(it["time"]), len(model.coordinate_names)))
     for k, key in enumerate(("q", "u", "udot")):
         full[k][:, model.constraints.free] = it[key]
-    q, u, udot = follow(model, *full)
+    q, u, udot = follow(model, it["time"], *full)
     return Recording(
         name,
         it["time"],

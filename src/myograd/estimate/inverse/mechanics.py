@@ -17,7 +17,7 @@ import jax
 import jax.numpy as jnp
 import numpy as np
 from jax import lax
-from jaxtyping import Array, Float
+from jaxtyping import Array, Float, Int
 
 from ...dynamics import constraints
 from ...dynamics.accelerations import inverse_dynamics
@@ -29,9 +29,10 @@ from ...errors import ModelError, nearest
 from ...model.model import Model
 from ...path.api import muscle_rows, need_paths
 from ...path.length import lengths_and_gradient
+from ...system.forces import need_forces
 from ...system.rates import applied_forces
 from ...system.state import State
-from ..recording import Recording, check_recording
+from ..recording import Recording, check_recording, obeying
 from .regressors import regressors
 
 CHUNK = 32  # samples at a time
@@ -52,34 +53,68 @@ class Inertial(NamedTuple):
 
 
 class Mechanics(NamedTuple):
-    """Everything that a recording's motion decides, of T samples and m muscles. NumPy."""
+    """Everything that a recording's motion decides, of T samples and m muscles. `mechanics` gives NumPy's arrays."""
 
     inertial: Inertial
-    arms: np.ndarray
-    """[T, m, n] generalised forces of unit tensions"""
-    length: np.ndarray
-    """[T, m] of the paths [m]"""
+    arms: Float[Array, "T m n"]
+    """generalised forces of unit tensions"""
+    length: Float[Array, "T m"]
+    """of the paths [m]"""
 
 
 def mechanics(model: Model, recording: Recording, bodies: tuple[str, ...], accept: tuple[str, ...] = ()) -> Mechanics:
     """Of a recording, with the given bodies' inertia still to be found."""
     check_recording(model, recording)
     need_constraints(model, "identification", accept)
+    need_forces(model, "identification", accept)
     for name in bodies:
         if name not in model.body_names:
             raise ModelError(f"there is no body {name!r} to identify{nearest(name, model.body_names)}")
-    q, u, udot = (jnp.asarray(x) for x in (recording.q, recording.u, recording.udot))
-    moved = inertial_mechanics(model, q, u, udot, bodies)
-    if model.terms:
-        moved = moved._replace(torque=moved.torque - known_torques(model, q, u, moved.motion, accept))
-    moved = jax.tree.map(np.asarray, moved)
-    length, pull = recording.length, recording.pull
-    if length is None or pull is None:
+    if recording.length is None or recording.pull is None:
         need_paths(model, "identification", accept)
-        found = [np.asarray(x) for x in lengths_and_pulls(model, q)]
+    found = motion_mechanics(model, motion_of(recording, np.arange(len(recording))), bodies, accept)
+    return jax.tree.map(np.asarray, found)
+
+
+class Motion(NamedTuple):
+    """What was recorded of one movement, before any mechanics."""
+
+    time: Float[Array, " T"]
+    q: Float[Array, "T c"]
+    u: Float[Array, "T c"]
+    udot: Float[Array, "T c"]
+    rows: Int[Array, " R"]
+    """samples whose mechanics are asked for"""
+    length: Float[Array, "T m"] | None
+    """of all muscles, where another program's geometry is used"""
+    pull: Float[Array, "T m c"] | None
+
+    def thinned(self, kept: np.ndarray) -> Motion:
+        return self._replace(rows=self.rows[kept])
+
+
+def motion_of(recording: Recording, rows: np.ndarray) -> Motion:
+    it = recording
+    given = [None if x is None else jnp.asarray(x) for x in (it.length, it.pull)]
+    moved = (jnp.asarray(x) for x in (it.time, it.q, it.u, it.udot, rows))
+    return Motion(*moved, *given)
+
+
+def motion_mechanics(model: Model, motion: Motion, bodies: tuple[str, ...], accept: tuple[str, ...] = ()) -> Mechanics:
+    """Of a motion's rows (but lengths of all samples), under the constraints of this model: coordinates that these set are not
+    taken as recorded, but as they follow from the free ones. Traceable."""
+    time, rows = motion.time, motion.rows
+    q, u, udot = obeying(model, time, motion.q, motion.u, motion.udot)
+    moved = inertial_mechanics(model, q[rows], u[rows], udot[rows], bodies)
+    if model.terms:
+        known = known_torques(model, time[rows], q[rows], u[rows], moved.motion, accept)
+        moved = moved._replace(torque=moved.torque - known)
+    length, pull = motion.length, motion.pull
+    if length is None or pull is None:
+        found = lengths_and_pulls(model, q)
         length = found[0] if length is None else length
         pull = found[1] if pull is None else pull
-    return Mechanics(moved, np.einsum("tmc,tcn->tmn", pull, moved.motion), length)
+    return Mechanics(moved, jnp.einsum("tmc,tcn->tmn", pull[rows], moved.motion), length)
 
 
 @partial(jax.jit, static_argnames="bodies")
@@ -131,6 +166,7 @@ def free_motion(model: Model, q: Float[Array, " c"]) -> Float[Array, "c n"]:
 
 def known_torques(
     model: Model,
+    time: Float[Array, " T"],
     q: Float[Array, "T c"],
     u: Float[Array, "T c"],
     motion: Float[Array, "T c n"],
@@ -143,10 +179,11 @@ def known_torques(
     idle = jnp.zeros(len(model.muscle_names))
     fibers = model.muscles.optimal_fiber_length
 
-    def of(q: Array, u: Array) -> Array:
-        return applied_forces(without, State(q, u, idle, fibers), jnp.zeros(len(model.control_names)), accept=accept)
+    def of(time: Array, q: Array, u: Array) -> Array:
+        state = State(q, u, idle, fibers, time)
+        return applied_forces(without, state, jnp.zeros(len(model.control_names)), accept=accept)
 
-    return jnp.einsum("tcn,tc->tn", motion, batched(of, CHUNK)(q, u))
+    return jnp.einsum("tcn,tc->tn", motion, batched(of, CHUNK)(time, q, u))
 
 
 def with_bodies(it: Mechanics, inertial: np.ndarray) -> Mechanics:
