@@ -165,3 +165,24 @@ def test_slopes_and_curvatures_are_derivatives(found: np.ndarray):
 def test_what_is_not_a_smooth_function_of_one_variable_is_refused(function: Function, message: str):
     with pytest.raises(ModelError, match=message):
         functions.pieces(function, "knee")
+
+
+@pytest.mark.parametrize(
+    ("one", "other"),
+    [
+        (Sine(0.4, 1.7, 0.2, 0.1), Sine(0.0, 0.0, 0.0, 0.1)),
+        (MultiplierFunction(Sine(0.4, 1.7, 0.2, 0.1), 2.0), MultiplierFunction(Sine(0.4, 1.7, 0.2, 0.1), 0.0)),
+        (PolynomialFunction((0.3, 0.1, 0.2)), PolynomialFunction((0.0, 0.0, 0.0))),
+        (StepFunction(0.1, 0.9, 0.3, 0.7), StepFunction(0.1, 0.9, 0.3, 0.3)),
+    ],
+)
+def test_no_number_decides_the_form(one: Function, other: Function):
+    """A sine without amplitude is one that may have some later: two people's functions stack."""
+    first, second = (functions.pieces(function, "x") for function in (one, other))
+    assert first.is_linear == second.is_linear
+    tables = [functions.table([functions.pieces(Constant(1.0), "x"), made]) for made in (first, second)]
+    assert jax.tree.structure(tables[0]) == jax.tree.structure(tables[1])
+    assert jax.tree.map(jnp.shape, tables[0]) == jax.tree.map(jnp.shape, tables[1])
+    for function, table in zip((one, other), tables, strict=True):
+        alone = functions.table([functions.pieces(function, "x")])
+        np.testing.assert_array_equal(evaluate(table, jnp.full(2, 0.4))[0][1], evaluate(alone, jnp.full(1, 0.4))[0][0])

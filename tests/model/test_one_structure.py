@@ -18,6 +18,7 @@ import myograd as mg
 from myograd.files.osim.read import read_osim
 from myograd.files.osim.write import write_osim
 from myograd.model.description import ModelDescription
+from myograd.model.export import description_of
 from myograd.models import model_path
 
 PEOPLE = 64
@@ -192,6 +193,16 @@ def test_numbers_are_not_saved_with_somebody_elses_document(people: list[mg.Mode
     with pytest.raises(mg.ModelError, match="a stack of models"):
         mg.save_model(stack, tmp_path / "stack.osim")
     mg.save_model(jax.tree.map(lambda x: x[0], stack), tmp_path / "one.osim")
+
+
+def test_the_fingerprint_is_a_small_exact_number(people: list[mg.Model]):
+    """It does not drown the other leaves in a norm; weight decay of all leaves changes it, which is told."""
+    found = [float(model.fingerprint) for model in people]
+    assert len(set(found)) == PEOPLE
+    assert all(0 <= x < 1 and x * 2**52 == int(x * 2**52) for x in found)
+    decayed = jax.tree.map(lambda x: 0.999 * x, people[0])
+    with pytest.raises(mg.ModelError, match=r"weight decay.*like=MODEL"):
+        description_of(decayed)
 
 
 def test_every_changed_number_is_saved(people: list[mg.Model], tmp_path: Path):

@@ -23,7 +23,7 @@ from .compile.model import compile_model
 from .compile.muscles import COMMON, EVERY, own_numbers
 from .compile.tree import Link, build_tree
 from .description import muscle_properties as properties
-from .model import Document, Model
+from .model import Document, Model, own_document
 
 CLOSE = 1e-14  # of a rotation's or a position's components, beyond which they have been changed
 
@@ -31,7 +31,7 @@ CLOSE = 1e-14  # of a rotation's or a position's components, beyond which they h
 def description_of(model: Model, document: Document | None = None) -> d.ModelDescription:
     """The model's description with all values that differ from it brought up to date. `document`: of another model, if the
     numbers are to be written into that one's."""
-    document = document or _own_document(model)
+    document = document or own_document(model, "To save it, pass the model that it comes from, like=MODEL")
     result = copy.deepcopy(document.description)
     original = compile_model(result)
     others = [type(term).__name__ for term in model.terms if not isinstance(term, Law)]
@@ -61,20 +61,6 @@ def description_of(model: Model, document: Document | None = None) -> d.ModelDes
         law.write(applied(result, type(law)))
     _confirm(result, model)
     return result
-
-
-def _own_document(model: Model) -> Document:
-    """The document that the model carries, if its numbers are from it."""
-    if np.ndim(model.fingerprint):
-        raise ModelError(
-            "this is a stack of models: take one of them, jax.tree.map(lambda x: x[0], models), to save it"
-        )
-    if float(model.fingerprint) != model.document.fingerprint:
-        raise ModelError(
-            f"this model's numbers are not from the document that it carries, {model.name!r}: it was returned by a compiled "
-            "function that was first called with another model of equal structure. Pass the model that it comes from, like=MODEL"
-        )
-    return model.document
 
 
 def _check_leaves(original: Model, model: Model) -> None:

@@ -12,9 +12,12 @@ from typing import TypeVar
 
 import equinox as eqx
 import jax.numpy as jnp
+import numpy as np
+from jax.core import Tracer
 from jaxtyping import Array, Float
 
 from .._deprecated import old_attribute
+from ..errors import ModelError
 from ..force.contact_geometry import ContactSurfaces
 from ..force.term import Term
 from ..geometry.piecewise import PiecewisePolynomials
@@ -219,3 +222,22 @@ class Model(eqx.Module):
             f"Model({self.name!r}: {len(n.bodies)} bodies, {len(n.coordinates)} coordinates, {len(n.muscles)} muscles, "
             f"{len(n.markers)} markers, {len(self.constraints.row_names)} constraint equations)"
         )
+
+
+def own_document(model: Model, remedy: str) -> Document:
+    """The document that the model carries, if its numbers are from it; else an error that ends with the remedy."""
+    if isinstance(model.fingerprint, Tracer):
+        raise ModelError(
+            f"the document of {model.name!r} is asked for inside a compiled function, which may be called with other models: do "
+            "this outside of it"
+        )
+    if np.ndim(model.fingerprint):
+        raise ModelError("this is a stack of models: take one of them, jax.tree.map(lambda x: x[0], models)")
+    if float(model.fingerprint) != model.document.fingerprint:
+        raise ModelError(
+            f"this model's numbers are not from the document that it carries, {model.name!r}. Either it was returned by a "
+            "compiled function that was first called with another model of equal structure; or all its numbers were changed at "
+            "once, its fingerprint among them (by an optimiser's weight decay, say; change only those that `Selection` names). "
+            f"{remedy}"
+        )
+    return model.document

@@ -5,8 +5,22 @@ from __future__ import annotations
 
 import hashlib
 from dataclasses import dataclass, fields
+from typing import Any
 
+import jax
 import numpy as np
+
+
+def _content(value: Any, name: str) -> bytes:
+    """All that tells a value from others. Arrays are made read-only: their content is taken once."""
+    if isinstance(value, np.ndarray):
+        value.setflags(write=False)
+        return f"{value.dtype.str} {value.shape} ".encode() + value.tobytes()
+    if any(isinstance(part, np.ndarray) for part in jax.tree.leaves(value)):
+        raise TypeError(
+            f"{name} is a {type(value).__name__} that holds arrays; it can be an array, or hold plain values"
+        )
+    return repr(value).encode()
 
 
 @dataclass(eq=False, frozen=True, repr=False)
@@ -16,11 +30,8 @@ class Hashed:
     def __post_init__(self) -> None:
         digest = hashlib.sha256()
         for item in fields(self):
-            value = getattr(self, item.name)
-            digest.update(item.name.encode())
-            digest.update(
-                str(value.shape).encode() + value.tobytes() if isinstance(value, np.ndarray) else repr(value).encode()
-            )
+            content = _content(getattr(self, item.name), f"{type(self).__name__}.{item.name}")
+            digest.update(f"{item.name} {len(content)} ".encode() + content)
         object.__setattr__(self, "_digest", digest.digest())
 
     def __repr__(self) -> str:

@@ -18,13 +18,14 @@ from ..dynamics.entry import entry
 from ..dynamics.kinematics import pose
 from ..errors import ModelError, nearest
 from ..files.external_loads import ExternalForce, ExternalLoads
+from ..force.term import last
 from ..geometry.frames import placed
 from ..geometry.spatial import cross, rotate
 from ..model.compile.frames import Frames
 from ..model.compile.functions import pieces, table
 from ..model.compile.tree import build_tree
 from ..model.description import Constant, GCVSpline, PiecewiseLinearFunction
-from ..model.model import Model
+from ..model.model import Model, own_document
 from ..model.structure import Hashed
 
 
@@ -32,12 +33,8 @@ from ..model.structure import Hashed
 class _Places(Hashed):
     bodies: tuple[str, ...]  # of the model that the forces were made for
     body: np.ndarray  # [e] body that each force is applied to
-    origin: np.ndarray  # [3, e] where the force acts without a point, in the body
     force_link: np.ndarray  # [e] that the force and the torque are given in
-    force_rotation: np.ndarray  # [3, 3, e] in that link
     point_link: np.ndarray  # [e] -1: the force has no point
-    point_rotation: np.ndarray
-    point_origin: np.ndarray  # [3, e]
 
 
 class ExternalForces(eqx.Module):
@@ -49,6 +46,13 @@ class ExternalForces(eqx.Module):
     """of force, point and torque of each force [N, m, N m]"""
     span: Float[Array, "2"]
     """first and last time of the table [s]"""
+    origin: Float[Array, "3 e"]
+    """where the force acts without a point, in the body [m]"""
+    force_rotation: Float[Array, "3 3 e"]
+    """of the frame that force and torque are given in, in its link"""
+    point_rotation: Float[Array, "3 3 e"]
+    """of the frame that the point is given in, in its link"""
+    point_origin: Float[Array, "3 e"]
     places: _Places = eqx.field(static=True)
 
 
@@ -56,7 +60,8 @@ def external_forces(model: Model, loads: ExternalLoads) -> ExternalForces:
     """Make loads ready for a model; raises for bodies and columns that do not exist."""
     if not isinstance(loads, ExternalLoads):
         raise TypeError(f"external_forces takes ExternalLoads (see read_external_loads), not a {type(loads).__name__}")
-    description = model.document.description
+    remedy = "Pass the model that it comes from: frames of loads are not among a model's numbers"
+    description = own_document(model, remedy).description
     frames = Frames(description, build_tree(description))
     forces = [force for force in loads.forces if force.applies_force]
     columns, rows = [], []
@@ -67,19 +72,19 @@ def external_forces(model: Model, loads: ExternalLoads) -> ExternalForces:
         rows.append(_placed(model, frames, force))
     together = table([pieces(column, "external force") for column in columns])
     body, origin, force_link, force_R, point_link, point_R, point_p = zip(*rows, strict=True) if rows else ((),) * 7
-    places = _Places(
-        model.body_names,
-        np.array(body, int),
-        np.array(origin).reshape(-1, 3).T,
-        np.array(force_link, int),
-        np.moveaxis(np.array(force_R).reshape(-1, 3, 3), 0, -1),
-        np.array(point_link, int),
-        np.moveaxis(np.array(point_R).reshape(-1, 3, 3), 0, -1),
-        np.array(point_p).reshape(-1, 3).T,
-    )
     time = loads.table.time
     knots, origins = (x[:, 0] if columns else jnp.zeros(0) for x in (together.knots, together.origins))
-    return ExternalForces(knots, origins, together.coefficients, jnp.array([time[0], time[-1]]), places)
+    return ExternalForces(
+        knots,
+        origins,
+        together.coefficients,
+        span=jnp.array([time[0], time[-1]]),
+        origin=last(origin, (3,)),
+        force_rotation=last(force_R, (3, 3)),
+        point_rotation=last(point_R, (3, 3)),
+        point_origin=last(point_p, (3,)),
+        places=_Places(model.body_names, np.array(body, int), np.array(force_link, int), np.array(point_link, int)),
+    )
 
 
 def _spline(time: np.ndarray, values: np.ndarray) -> Constant | PiecewiseLinearFunction | GCVSpline:
@@ -124,10 +129,10 @@ def _external_wrenches(
     value = jnp.where(within, value, jnp.nan)
     f, p, m = jnp.moveaxis(value.reshape(-1, 3, 3), 0, -1)
     turn = at.rotation[:, :, it.force_link]
-    f, m = (rotate(turn, rotate(jnp.asarray(it.force_rotation), x)) for x in (f, m))
+    f, m = (rotate(turn, rotate(forces.force_rotation, x)) for x in (f, m))
     link = model.tree.body_link[it.body]
-    own = placed(at, link, jnp.asarray(it.origin))
-    given = placed(at, it.point_link, rotate(jnp.asarray(it.point_rotation), p) + it.point_origin)
+    own = placed(at, link, forces.origin)
+    given = placed(at, it.point_link, rotate(forces.point_rotation, p) + forces.point_origin)
     point = jnp.where(it.point_link >= 0, given, own)
     moment = m + cross(point - at.origin[:, link], f)
     onto = np.eye(len(model.body_names))[it.body]

@@ -20,11 +20,12 @@ class Pieces:
     knots: np.ndarray  # [pieces - 1]
     origins: np.ndarray  # [pieces]
     coefficients: np.ndarray  # [degree + 1, pieces]
-    sine: tuple[float, float, float] = (0.0, 0.0, 0.0)  # amplitude, angular frequency, phase, added to the polynomial
+    sine: tuple[float, float, float] | None = None  # amplitude, angular frequency, phase, added to the polynomial
 
     @property
     def is_linear(self) -> bool:
-        return len(self.knots) == 0 and len(self.coefficients) <= 2 and self.sine[0] == 0
+        """By its class: a sine is not, whatever its amplitude."""
+        return len(self.knots) == 0 and len(self.coefficients) <= 2 and self.sine is None
 
     @property
     def line(self) -> tuple[float, float]:
@@ -58,8 +59,8 @@ def pieces(function: d.Function, owner: str) -> Pieces:
             return polynomial(*c)
         case d.MultiplierFunction(inner, scale):
             base = pieces(inner, owner)
-            amplitude, omega, phase = base.sine
-            return Pieces(base.knots, base.origins, base.coefficients * scale, (scale * amplitude, omega, phase))
+            sine = None if base.sine is None else (scale * base.sine[0], *base.sine[1:])
+            return Pieces(base.knots, base.origins, base.coefficients * scale, sine)
         case d.SimmSpline(x, y):
             return simm_spline(np.array(x), np.array(y))
         case d.PiecewiseLinearFunction(x, y):
@@ -185,10 +186,7 @@ def table(functions: list[Pieces]) -> PiecewisePolynomials:
         knots[: len(f.knots), i] = f.knots
         origins[: len(f.origins), i] = f.origins
         coefficients[: len(f.coefficients), : len(f.origins), i] = f.coefficients
-    sines = np.array([f.sine for f in functions]).reshape(n, 3).T
-    return PiecewisePolynomials(
-        jnp.asarray(knots),
-        jnp.asarray(origins),
-        jnp.asarray(coefficients),
-        jnp.asarray(sines) if np.any(sines) else None,
-    )
+    sines = None
+    if any(f.sine is not None for f in functions):
+        sines = jnp.asarray(np.array([f.sine or (0.0, 0.0, 0.0) for f in functions]).T)
+    return PiecewisePolynomials(jnp.asarray(knots), jnp.asarray(origins), jnp.asarray(coefficients), sines)

@@ -114,8 +114,9 @@ def _names(description: d.ModelDescription, links: list[Link], controls: tuple[s
 
 
 def fingerprint_of(description: d.ModelDescription) -> float:
-    """A number that tells documents apart: 52 bits of a digest, which a float holds exactly."""
-    return float(int(hashlib.sha256(repr(description).encode()).hexdigest()[:13], 16))
+    """A number that tells documents apart: 52 bits of a digest, which a float holds exactly. It is a leaf: below 1, it does not
+    drown the others in a norm of all leaves."""
+    return int(hashlib.sha256(repr(description).encode()).hexdigest()[:13], 16) / 2**52
 
 
 def columns(rows: Sequence[Sequence[float] | np.ndarray], size: int) -> jax.Array:
