@@ -232,7 +232,7 @@ class Oracle:
             "muscle_speed": [muscle.getLengtheningSpeed(self.state) for muscle in self.muscles],
             "moment_arm": np.reshape(arms, (len(self.muscles), len(held))),
             "path_genforce_unit": np.reshape([self._pull(m) for m in self.muscles], (len(self.muscles), len(u))),
-            "courses": [self._course(muscle) for muscle in self.muscles],
+            "polylines": [self._polyline(muscle) for muscle in self.muscles],
         }
         if self.muscles:
             along = self.state.getQDot().to_numpy()
@@ -250,7 +250,7 @@ class Oracle:
         self.matter.multiplyBySystemJacobianTranspose(self.state, bodies, out)
         return out.to_numpy() + mobilities.to_numpy()
 
-    def _course(self, muscle: Any) -> list[tuple[Any, ...]]:
+    def _polyline(self, muscle: Any) -> list[tuple[Any, ...]]:
         """Of each point: place in ground, whether on a surface, length of the arc that ends there, frame and surface."""
         rows, current = [], muscle.getGeometryPath().getCurrentPath(self.state)
         for point in each(current):

@@ -74,8 +74,8 @@ def numbers(path: Path, poses: int, seed: int, quotients: bool = True) -> dict[s
             row |= oracle.case(q, u, name, np.full(muscles, level), np.where(oracle.is_muscle, level, 0.0))
         row |= oracle.case(q, u, "rnd", activation, drive, stretch) | {"rnd_controls": drive}
         rows.append(row)
-    points = [row.pop("courses") for row in rows]
-    found = {key: np.array([row[key] for row in rows]) for key in rows[0]} | courses(points, muscles)
+    points = [row.pop("polylines") for row in rows]
+    found = {key: np.array([row[key] for row in rows]) for key in rows[0]} | polylines(points, muscles)
     if found["path_wraps"].any():
         fresh = [Oracle(path).paths(q, u) for q, u in zip(found["q"], found["u"], strict=True)]
         for key in ("muscle_length", "muscle_speed"):
@@ -83,8 +83,8 @@ def numbers(path: Path, poses: int, seed: int, quotients: bool = True) -> dict[s
     return found | facts(oracle) | {"seed": np.array(seed), "model_file": np.array(path.name)}
 
 
-def courses(poses: list[list[list[tuple[Any, ...]]]], muscles: int) -> dict[str, np.ndarray]:
-    """The points of all paths, `Oracle.paths`'s courses, as arrays [poses, muscles, points]."""
+def polylines(poses: list[list[list[tuple[Any, ...]]]], muscles: int) -> dict[str, np.ndarray]:
+    """The points of all paths, `Oracle.paths`'s polylines, as arrays [poses, muscles, points]."""
     most = max((len(path) for paths in poses for path in paths), default=0)
     rows = [point for paths in poses for path in paths for point in path]
     frames, surfaces = sorted({row[3] for row in rows}), sorted({row[4] for row in rows} - {""})

@@ -43,7 +43,7 @@ def pack_file(request: pytest.FixtureRequest) -> Path:
 
 @pytest.fixture(scope="session")
 def public_model() -> Callable[[str], Path]:
-    """A model of the oracle pack by its name; a pack of other models has it not, which skips the test."""
+    """A model of the oracle pack by its name; skips the test if the pack lacks it."""
 
     def path(name: str) -> Path:
         found = next((path for path in FILES if path.stem == name), None)

@@ -153,15 +153,15 @@ def design(model: Model, seed: int) -> tuple[np.ndarray, State]:
         wanted = wanted_activation(model, state, udot, co_contraction(t))
         if k * PERIOD <= WHOLE:  # before the recording's first EMG can act
             wanted = emg[0]
-        course = [excitation]
+        signal = [excitation]
         for j in range(PERIOD):
             emg.append(np.round(emg[-1] + (wanted - emg[-1]) / (PERIOD - j), 5))
             delayed = gamma * emg[-1] + (1 - gamma) * emg[-2]
             excitation = (1 + b1 + b2) * delayed - b1 * u1 - b2 * u2
             u1, u2 = excitation, u1
-            course.append(excitation)
+            signal.append(excitation)
         time = state.time + STEP * jnp.arange(PERIOD + 1)
-        state = jax.tree.map(lambda x: x[-1], moved(model, state, time, jnp.asarray(np.array(course))))
+        state = jax.tree.map(lambda x: x[-1], moved(model, state, time, jnp.asarray(np.array(signal))))
         if k % 50 == 0:
             print(f"  {t:.2f} s", np.round(np.rad2deg(now)), np.round(np.rad2deg(q)), flush=True)
     return np.array(emg), start

@@ -27,8 +27,8 @@ def identify(run: Run, tmp_path: Path) -> Run:
 @pytest.mark.parametrize(
     ("words", "message"),
     [
-        ((), "every --motion needs an --emg, in the same order; given are 0 of --motion and 0 of --emg"),
-        (("--motion", "a.mot"), "given are 1 of --motion and 0 of --emg"),
+        ((), "every --motion needs an --emg, in the same order; got 0 --motion and 0 --emg"),
+        (("--motion", "a.mot"), "got 1 --motion and 0 --emg"),
         (("--motion", "a.mot", "--emg", "a.sto", "--mvc", "0"), "--mvc divides the EMG and must be a positive number"),
         (("--shipped", "--emg-noise", "5"), "cannot be combined with --shipped or --low-pass 0"),
         (("--robust",), "give --emg-noise 0 with --robust"),

@@ -150,5 +150,5 @@ def test_descriptions_that_do_not_fit_together():
 
 def test_batched_needs_one_first_axis(pendulum):
     run = mg.batched(lambda q, u: mg.bias_forces(pendulum, q, u))
-    with pytest.raises(mg.ModelError, match="one and the same first axis"):
+    with pytest.raises(mg.ModelError, match="must have the same first dimension"):
         run(np.zeros((4, 2)), np.zeros((3, 2)))

@@ -80,7 +80,7 @@ def test_moment_arms(pair, measured):
 
 
 def test_prescribed_motions_at_other_times(opensim):
-    """The accelerations that a course in time commands; at time zero they could hide."""
+    """The accelerations that a prescribed motion commands; at time zero they could hide."""
     name, time = "all_joints", 0.37
     model, peer = loaded(OWN[name], opensim_coriolis=True), Peer(opensim, OWN[name])
     q, u = own_states(name, time)

@@ -60,7 +60,7 @@ def found(path: Path) -> Found:
     return Found(model, q, in_numpy(compiled(everything, 1)(model, q)), lengths)
 
 
-def courses(it: Found) -> list[list[list[str]]]:
+def polylines(it: Found) -> list[list[list[str]]]:
     """Names of the surfaces along each path, [pose][muscle]."""
     wraps, order = it.model.wraps, it.ours["order"]
     names = [path.rsplit("/", 1)[1] for path in it.model.document.description.wrap_objects()]
@@ -106,7 +106,7 @@ def compared() -> tuple[dict[str, list[float]], dict[str, list[bool]]]:
     gaps, agree = defaultdict(list), defaultdict(list)
     for path in WRAPPED:
         it, pack = found(path), pack_of(path)
-        wraps, order, ours = it.model.wraps, it.ours["order"], courses(it)
+        wraps, order, ours = it.model.wraps, it.ours["order"], polylines(it)
         for k in range(len(it.q)):
             for m in sorted(set(wraps.path)):
                 own = np.flatnonzero(wraps.path == m)

@@ -1,4 +1,4 @@
-"""Paths over surfaces: what is touched, lengths, virtual work, derivatives, courses; against OpenSim, live and in the pack."""
+"""Paths over surfaces: what is touched, lengths, virtual work, derivatives, polylines; against OpenSim, live and in the pack."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ from myograd.dynamics.kinematics import speed_to_rate
 from myograd.geometry.spatial import cross_matrix, matmul
 from myograd.model.description import PathWrap, WrapObject
 from oracle_pack import FILES, NO_PACK
-from wrapped_pack import BENCH, WRAPPED, Found, compared, courses, found
+from wrapped_pack import BENCH, WRAPPED, Found, compared, found, polylines
 
 
 @pytest.fixture(params=[BENCH, *WRAPPED], ids=lambda path: path.stem, scope="module")
@@ -144,7 +144,7 @@ def test_live_opensim_touches_the_same(opensim):
         paths = [muscle.getGeometryPath().getCurrentPath(state) for muscle in muscles]
         on = [[path.get(i).getWrapObject() for i in range(path.getSize())] for path in paths]
         touched.append([[surface.getName() for surface in row if surface is not None][::2] for row in on])
-    ours, names = courses(it), it.model.muscle_names
+    ours, names = polylines(it), it.model.muscle_names
     same = np.array([[a == b for a, b in zip(*rows, strict=True)] for rows in zip(ours, touched, strict=True)])
     chained = names.index("chained")
     assert same[:, np.arange(len(names)) != chained].all()

@@ -55,7 +55,7 @@ def batched(function: Callable[..., Any], chunk: int = 32) -> Callable[..., Any]
         counts = {x.shape[0] if x.ndim else 0 for x in arrays}
         if len(counts) != 1 or 0 in counts:
             raise ModelError(
-                "batched: arguments need one and the same first axis, of at least one row; "
+                "batched: arguments must have the same first dimension, of at least one row; "
                 f"shapes are {[x.shape for x in arrays]}"
             )
         (count,) = counts

@@ -196,7 +196,7 @@ def _read(
 
     if len(motions) != len(emgs) or not motions:
         raise MyogradError(
-            f"every --motion needs an --emg, in the same order; given are {len(motions)} of --motion and {len(emgs)} of --emg"
+            f"every --motion needs an --emg, in the same order; got {len(motions)} --motion and {len(emgs)} --emg"
         )
     if not 0 < mvc < float("inf"):
         raise MyogradError(f"--mvc divides the EMG and must be a positive number, not {mvc:g}")
