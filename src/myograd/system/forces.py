@@ -10,6 +10,7 @@ from __future__ import annotations
 from typing import Any
 
 import equinox as eqx
+import jax
 import jax.numpy as jnp
 import numpy as np
 from jaxtyping import Array, Float
@@ -100,9 +101,7 @@ def _driven(model: Model, q: Vector, u: Vector, time: Array, controls: Array) ->
 def total(model: Model, now: Instant) -> Loads:
     """The sum of all terms' forces."""
     parts = [
-        Loads(_known_tangent((now.q, now.u), (term, model, now.time, now.controls)))
-        if type(term).tangent is not Term.tangent
-        else term.force(model, now)
+        Loads(_by_known_tangent(term, model, now)) if type(term).tangent is not Term.tangent else term.force(model, now)
         for term in model.terms
     ]
 
@@ -117,31 +116,36 @@ def total(model: Model, now: Instant) -> Loads:
     )
 
 
-@eqx.filter_custom_jvp
-def _known_tangent(motion: tuple[Vector, Vector], rest: tuple[Term, Model, Array, Array]) -> Vector:
+def _by_known_tangent(term: Term, model: Model, now: Instant) -> Vector:
     """Generalised forces of a term, differentiated along q and u by the tangent that it knows, in all else as usual."""
-    (q, u), (term, model, time, controls) = motion, rest
-    now, gradient = _driven(model, q, u, time, controls)
-    loads, tau = term.force(model, now), jnp.zeros_like(u)
-    if loads.coordinates is not None:
-        tau = tau + loads.coordinates
-    if loads.tensions is not None:
-        tau = tau - loads.tensions @ gradient
-    if loads.wrenches is not None:
-        tau = tau + generalized_force(model, now.at, loads.wrenches)
-    return tau
+    values, static = eqx.partition((term, model, now.time, now.controls), eqx.is_inexact_array)
 
+    def parts(q: Vector, u: Vector, values: Any) -> tuple[Term, Model, Instant, Float[Array, "p c"]]:
+        term, model, time, controls = eqx.combine(values, static)
+        return term, model, *_driven(model, q, u, time, controls)
 
-@_known_tangent.def_jvp
-def _(primals: Any, tangents: Any) -> tuple[Vector, Vector]:
-    (motion, rest), (along, along_rest) = primals, tangents
-    value, change = eqx.filter_jvp(lambda rest: _known_tangent(motion, rest), (rest,), (along_rest,))
-    term, model, time, controls = rest
-    by_motion = term.tangent(model, _driven(model, *motion, time, controls)[0])
-    for slope, direction in zip(by_motion, along, strict=True):
-        if direction is not None:
-            change = change + slope @ direction
-    return value, change
+    def plain(q: Vector, u: Vector, values: Any) -> Vector:
+        term, model, now, gradient = parts(q, u, values)
+        loads, tau = term.force(model, now), jnp.zeros_like(u)
+        if loads.coordinates is not None:
+            tau = tau + loads.coordinates
+        if loads.tensions is not None:
+            tau = tau - loads.tensions @ gradient
+        if loads.wrenches is not None:
+            tau = tau + generalized_force(model, now.at, loads.wrenches)
+        return tau
+
+    known = jax.custom_jvp(plain)
+
+    @known.defjvp
+    def _(at: Any, along: Any) -> tuple[Vector, Vector]:
+        q, u, values = at
+        value, change = jax.jvp(lambda values: plain(q, u, values), (values,), along[2:])
+        term, model, now, _ = parts(q, u, values)
+        by_q, by_u = term.tangent(model, now)
+        return value, change + by_q @ along[0] + by_u @ along[1]
+
+    return known(now.q, now.u, values)
 
 
 def elastic_energy(model: Model, state: State) -> Float[Array, ""]:
