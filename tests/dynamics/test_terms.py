@@ -210,6 +210,25 @@ def test_inertia_without_coupling_is_refused():
                 return jnp.eye(2)
 
 
+def test_forces_of_the_wrong_form_are_refused():
+    class Short(Term):
+        def force(self, model: mg.Model, now: Instant) -> mg.Loads:
+            return mg.Loads(coordinates=jnp.ones(1))
+
+    class Bare(Term):
+        def force(self, model: mg.Model, now: Instant) -> mg.Loads:
+            return jnp.ones(2)  # pyright: ignore[reportReturnType]
+
+    model = loaded(OWN["double_pendulum"])
+    state = mg.equilibrium_state(model, [0.1, 0.2], [0.0, 0.0], jnp.full(len(model.muscle_names), 0.2))
+    controls = jnp.full(len(model.control_names), 0.2)
+    for term, message in ((Short(), r"Short.force: coordinates have shape \(1,\)"), (Bare(), r"Bare.force gives a .*, not Loads")):
+        with pytest.raises(mg.ModelError, match=message):
+            mg.applied_forces(model.with_terms(term), state, controls)
+    with pytest.raises(mg.ModelError, match="takes instances of Term, not 3"):
+        model.with_terms(3)  # pyright: ignore[reportArgumentType]
+
+
 def test_masses_of_terms_are_not_forgotten(pair: tuple[mg.Model, mg.Model, Shuttle]):
     """A term that does not say where its mass is has no centre of mass to add: no number, instead of one without it."""
     _, more, _ = pair

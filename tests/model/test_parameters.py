@@ -174,3 +174,34 @@ def test_things_of_one_name_are_told_apart_by_place():
     ):
         mg.values_of(model, ["twin.location.x"])
     assert mg.values_of(model, ["marker_location[0,1]"])
+
+
+@pytest.mark.parametrize("values", [5.0, [5.0], [5.0, 4.0, 3.0]])
+def test_a_selection_takes_as_many_values_as_it_has(leg: mg.Model, values: object):
+    with pytest.raises(mg.ModelError, match=r"\(2,\) is needed: one for each of thigh.mass, shank.mass"):
+        Selection(leg, ["thigh.mass", "shank.mass"]).set(leg, values)  # pyright: ignore[reportArgumentType]
+
+
+def test_a_selection_takes_finite_values(leg: mg.Model):
+    with pytest.raises(mg.ModelError, match=r"'shank.mass' is not finite"):
+        Selection(leg, ["thigh.mass", "shank.mass"]).set(leg, jnp.array([1.0, jnp.inf]))
+
+
+@pytest.mark.parametrize("value", ["7.5", "7.5 kg", None, 1 + 2j, True])
+def test_what_is_no_number_is_refused(leg: mg.Model, value: object):
+    with pytest.raises(mg.ModelError, match=r"'thigh.mass': .* is not a finite number"):
+        with_values(leg, {"thigh.mass": value})
+
+
+def test_a_vector_is_named_by_its_components(leg: mg.Model):
+    with pytest.raises(mg.ModelError, match=r"several numbers: thigh.mass_center.x, thigh.mass_center.y"):
+        with_values(leg, {"thigh.mass_center": [0.0, 0.0, 0.0]})
+    with pytest.raises(mg.ModelError, match=r"takes a list of names, \['thigh.mass'\]"):
+        values_of(leg, "thigh.mass")
+
+
+def test_computing_with_a_stack_says_so(leg: mg.Model):
+    stack = jax.tree.map(lambda *leaves: jnp.stack(leaves), leg, leg)
+    with pytest.raises(mg.ModelError, match=r"mass_matrix: this is a stack of models; map over it by jax.vmap"):
+        mg.mass_matrix(stack, leg.default_pose())
+    assert "stack of 2 models like 'planar_leg'" in repr(stack)

@@ -20,7 +20,7 @@ import myograd as mg
 from myograd.models import model_path
 from myograd.simulation.integrators import SOLVERS, Method
 from myograd.simulation.rollout import rollout
-from myograd.system.reduced import ReducedState, System
+from myograd.system.reduced import Balance, ReducedState, System
 
 KNOTS = jnp.array([0.0, 0.02, 0.04])
 TIMES = jnp.array([0.0, 0.017, 0.04])  # one of them within a step
@@ -87,8 +87,8 @@ class Pulled(System):
         excitation = jnp.interp(t, KNOTS, self.excitation)
         return ReducedState(y.u, self.force(t, y) / self.mass, (excitation - y.z - 0.5 * y.z**3) / 0.002)
 
-    def imbalance(self, t: Any, y: ReducedState, a: jax.Array, multipliers: jax.Array) -> jax.Array:
-        return self.mass * a - self.force(t, y)
+    def balance(self, t: Any, y: ReducedState, a: jax.Array, multipliers: jax.Array) -> Balance:
+        return Balance(self.mass * a, self.force(t, y), self.rates(t, y).z)
 
 
 NUMBERS = dict(mass=1.3, torque=[0.4], excitation=[0.2, 0.9, 0.4], q=[0.5], u=[0.7], z=[0.1])

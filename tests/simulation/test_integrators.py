@@ -15,7 +15,7 @@ from myograd.errors import ModelError
 from myograd.simulation.integrators import SOLVERS, STEPPED, Method
 from myograd.simulation.integrators.adams import Adams, divided_differences, newton_basis, phi
 from myograd.simulation.rollout import rollout
-from myograd.system.reduced import ReducedState, System
+from myograd.system.reduced import Balance, ReducedState, System
 
 
 class Oscillator(System):
@@ -30,8 +30,9 @@ class Oscillator(System):
             y.u, -(self.frequency**2) * y.q - 2 * self.damping * self.frequency * y.u, self.rate * (y.q - y.z)
         )
 
-    def imbalance(self, t, y, a, multipliers):
-        return a - self.rates(t, y).u
+    def balance(self, t, y, a, multipliers):
+        rates = self.rates(t, y)
+        return Balance(a, rates.u, rates.z)
 
 
 def lagged(w: float, r: float, t: np.ndarray) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
@@ -224,8 +225,8 @@ class Pendulum(System):
         tension = (y.u @ y.u + y.q @ gravity) / (y.q @ y.q)
         return ReducedState(y.u, gravity - tension * y.q, y.z)
 
-    def imbalance(self, t, y, a, multipliers):
-        return a - jnp.array([0.0, -9.81]) + 2 * y.q * multipliers[0]
+    def balance(self, t, y, a, multipliers):
+        return Balance(a, jnp.array([0.0, -9.81]) - 2 * y.q * multipliers[0], y.z)
 
     def closure(self, t, q):
         return (q @ q - 1)[None]

@@ -56,6 +56,8 @@ def run(wanted: Wanted, progress: Callable[[float], None]) -> Simulation:
     Method(wanted.integrator, wanted.accuracy, wanted.step, wanted.alpha)  # raises before a model is compiled
     model = myograd.load_model(wanted.model)
     controls = read_table(wanted.controls) if wanted.controls else None
+    if controls is not None and not len(controls.time):
+        raise MyogradError(f"{wanted.controls}: the table of controls has no rows")
     if wanted.initial:
         start = myograd.state_from_table(model, read_table(wanted.initial), accept=wanted.accept)
     else:

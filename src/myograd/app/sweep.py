@@ -145,6 +145,11 @@ def table(curves: list[Curve]) -> RenderableType:
             why = f"not known at {np.sum(~known)} of {len(arms)} poses: the pose is impossible, or no path at rest was found"
             rows.add_row(curve.muscles[i], *cells, Text("" if known.all() else why, "yellow"))
         parts.append(rows if rows.row_count else f"{curve.coordinate}: no muscle acts on it")
+    if any(curve.opensim_arms is not None for curve in curves):
+        parts.append(
+            "Over wrapping surfaces and next to moving points OpenSim's moment arms are not the derivatives of its lengths, and its "
+            "paths are not always the shortest: see docs/wrapping.md for where and why the two differ."
+        )
     return Group(*parts)
 
 

@@ -48,6 +48,8 @@ def entry(function: F) -> F:
         model = bound.arguments.get("model")
         if not isinstance(model, Model):
             raise TypeError(f"{called} takes a Model first (see load_model), not a {type(model).__name__}")
+        if np.ndim(model.fingerprint):
+            raise ModelError(f"{called}: this is a stack of models; map over it by jax.vmap, or take one of them")
         accept = bound.arguments.get("accept", ())
         if "accept" in bound.arguments:
             bound.arguments["accept"] = accept = _accepted(model, called, accept)

@@ -214,12 +214,17 @@ class Model(eqx.Module):
 
     def with_terms(self, *terms: Term) -> Model:
         """The same with more terms in its equation of motion."""
+        for term in terms:
+            if not isinstance(term, Term):
+                raise ModelError(f"with_terms takes instances of Term, not {term!r}"[:200])
         return replace(self, terms=(*self.terms, *terms))
 
     def __repr__(self) -> str:
         n = self.names
+        stacked = np.shape(self.fingerprint)
+        what = f"a stack of {stacked[0]} models like {self.name!r}" if stacked else repr(self.name)
         return (
-            f"Model({self.name!r}: {len(n.bodies)} bodies, {len(n.coordinates)} coordinates, {len(n.muscles)} muscles, "
+            f"Model({what}: {len(n.bodies)} bodies, {len(n.coordinates)} coordinates, {len(n.muscles)} muscles, "
             f"{len(n.markers)} markers, {len(self.constraints.row_names)} constraint equations)"
         )
 

@@ -107,6 +107,9 @@ def find(model: Model, name: str, known: Mapping[str, Place] | None = None) -> P
         several = [place.text for place in _places(model).get(name, ())]
         if several:
             raise ModelError(f"{name!r} names {len(several)} numbers of {model.name!r}: use {' or '.join(several)}")
+        parts = [other for other in known if other.startswith(f"{name}.")]
+        if parts:
+            raise ModelError(f"{name!r} is several numbers: {', '.join(parts[:6])}")
         raise ModelError(f"{model.name!r} has no parameter {name!r}{nearest(name, known)}")
     index = tuple(int(i) for i in match["index"].split(","))
     shape = np.shape(arrays[leaf])
@@ -169,6 +172,12 @@ class Selection:
 
     def set(self, model: Model, values: Float[Array, " n"]) -> Model:
         """The model with other values of them; differentiable."""
+        values = values if isinstance(values, Tracer) else jnp.asarray(values, float)
+        if values.shape != (len(self),):
+            listed = ", ".join(self.names[:4]) + (", ..." if len(self) > 4 else "")
+            raise ModelError(f"values have shape {values.shape}, but {(len(self),)} is needed: one for each of {listed}")
+        if not isinstance(values, Tracer) and not np.isfinite(values).all():
+            raise ModelError(f"the value of {self.names[int(np.argmin(np.isfinite(values)))]!r} is not finite")
         arrays = self._arrays(model)
         for leaf, which, index in self._groups:
             arrays[leaf] = jnp.asarray(arrays[leaf]).at[index].set(values[which])
@@ -177,21 +186,30 @@ class Selection:
 
 def values_of(model: Model, names: Sequence[str]) -> dict[str, float]:
     """Numbers of a model, by name."""
+    if isinstance(names, str):
+        raise ModelError(f"values_of takes a list of names, [{names!r}], not one string")
     return dict(zip(names, np.asarray(Selection(model, names).get(model)).tolist(), strict=True))
 
 
 def with_values(model: Model, values: Mapping[str, Any]) -> Model:
     """A copy of the model with other numbers, `{"femur_r.mass": 9.5}`. They may be traced; plain ones must be finite."""
+    if not values:
+        return model
+    chosen = Selection(model, list(values))
     for name, value in values.items():
         if np.shape(value) != ():
             raise ModelError(f"parameter {name!r} is one number, not an array of shape {np.shape(value)}")
-        if not isinstance(value, Tracer) and not np.isfinite(value):
+        if not isinstance(value, Tracer) and not _is_number(value):
             raise ModelError(f"parameter {name!r}: {value!r} is not a finite number")
-    if not values:
-        return model
-    return Selection(model, list(values)).set(
+    return chosen.set(
         model, jnp.stack([jnp.asarray(value, float) for value in values.values()])
     )
+
+
+def _is_number(value: Any) -> bool:
+    """Whether it is a finite real number, and not a text or a truth value."""
+    kind = np.asarray(value).dtype.kind
+    return kind in "iuf" and bool(np.isfinite(value))
 
 
 # Owners ------------------------------------------------------------------------------------------------------

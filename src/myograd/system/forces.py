@@ -19,6 +19,7 @@ from ..dynamics.entry import need
 from ..dynamics.inverse import generalized_force
 from ..dynamics.kinematics import motion, pose
 from ..dynamics.wrenches import on_links
+from ..errors import ModelError
 from ..force.term import Energy, Instant, Loads, Term
 from ..model.model import Model
 from ..muscle.api import need_contraction
@@ -101,7 +102,7 @@ def _driven(model: Model, q: Vector, u: Vector, time: Array, controls: Array) ->
 def total(model: Model, now: Instant) -> Loads:
     """The sum of all terms' forces."""
     parts = [
-        Loads(_by_known_tangent(term, model, now)) if type(term).tangent is not Term.tangent else term.force(model, now)
+        Loads(_by_known_tangent(term, model, now)) if type(term).tangent is not Term.tangent else _force(term, model, now)
         for term in model.terms
     ]
 
@@ -116,6 +117,18 @@ def total(model: Model, now: Instant) -> Loads:
     )
 
 
+def _force(term: Term, model: Model, now: Instant) -> Loads:
+    """A term's force, if it is of the right form."""
+    loads = term.force(model, now)
+    if not isinstance(loads, Loads):
+        raise ModelError(f"{type(term).__name__}.force gives a {type(loads).__name__}, not Loads")
+    c, p = len(model.coordinate_names), len(model.names.paths)
+    for what, value, size in (("coordinates", loads.coordinates, c), ("tensions", loads.tensions, p)):
+        if value is not None and jnp.shape(value) != (size,):
+            raise ModelError(f"{type(term).__name__}.force: {what} have shape {jnp.shape(value)}, but {(size,)} is needed")
+    return loads
+
+
 def _by_known_tangent(term: Term, model: Model, now: Instant) -> Vector:
     """Generalised forces of a term, differentiated along q and u by the tangent that it knows, in all else as usual."""
     values, static = eqx.partition((term, model, now.time, now.controls), eqx.is_inexact_array)
@@ -126,7 +139,7 @@ def _by_known_tangent(term: Term, model: Model, now: Instant) -> Vector:
 
     def plain(q: Vector, u: Vector, values: Any) -> Vector:
         term, model, now, gradient = parts(q, u, values)
-        loads, tau = term.force(model, now), jnp.zeros_like(u)
+        loads, tau = _force(term, model, now), jnp.zeros_like(u)
         if loads.coordinates is not None:
             tau = tau + loads.coordinates
         if loads.tensions is not None:

@@ -10,6 +10,7 @@ from __future__ import annotations
 
 from abc import abstractmethod
 from collections.abc import Callable
+from typing import NamedTuple
 
 import equinox as eqx
 import jax
@@ -47,6 +48,16 @@ class ReducedState(eqx.Module):
     z: Float[Array, " k"]
 
 
+class Balance(NamedTuple):
+    """Forces at a trial acceleration; and zdot, which is worked out beside them."""
+
+    inertial: Free
+    """`M a`, with a the second derivatives of q"""
+    force: Free
+    """all others, `tau - b - G^T lambda`"""
+    inner: Float[Array, " k"]
+
+
 class System(eqx.Module):
     """Equations of motion. Only `rates` is needed by every integrator."""
 
@@ -59,12 +70,7 @@ class System(eqx.Module):
         return rates, jnp.diagonal(jax.vmap(lambda direction: along(direction).z)(jnp.eye(len(y.z))))
 
     @abstractmethod
-    def imbalance(self, t: Time, y: ReducedState, a: Free, multipliers: Float[Array, " rows"]) -> Free:
-        """`M udot + b + G^T lambda - tau`, with the second derivatives `a` of q."""
-
-    def inner_rates(self, t: Time, y: ReducedState) -> Float[Array, " k"]:
-        """zdot alone"""
-        return self.rates(t, y).z
+    def balance(self, t: Time, y: ReducedState, a: Free, multipliers: Float[Array, " rows"]) -> Balance: ...
 
     def closure(self, t: Time, q: Free) -> Float[Array, " rows"]:
         """How far loops are from being closed."""
@@ -165,21 +171,23 @@ class Simulated(System):
         return rates, jnp.concatenate([of_activation[self.activated], of_fiber[self.elastic]])
 
     @eqx.filter_jit
-    def imbalance(self, t: Time, y: ReducedState, a: Free, multipliers: Float[Array, " rows"]) -> Free:
+    def balance(self, t: Time, y: ReducedState, a: Free, multipliers: Float[Array, " rows"]) -> Balance:
         model, state = self.model, self.state(t, y)
         fixed = model.constraints
-        it = forces_at(model, state, *self.applied(t, state))
-        udot = jnp.zeros_like(state.u).at[fixed.free].set(self.accelerations(t, y, a))
-        udot = explicit_accelerations(model, state.q, state.u, udot, t)
-        G = jacobian_rows(model, it.now.at, state.q)[fixed.implicit_rows]
-        return (Equation(model, it.now).needed(udot) - it.tau + multipliers @ G) @ rates_per_free(model, state.q)
-
-    @eqx.filter_jit
-    def inner_rates(self, t: Time, y: ReducedState) -> Float[Array, " k"]:
-        model, state = self.model, self.state(t, y)
         controls, *others = self.applied(t, state)
-        activation, fiber = muscle_rates(model, controls, forces_at(model, state, controls, *others))
-        return self._inner(activation, fiber)
+        it = forces_at(model, state, controls, *others)
+        equation, C = Equation(model, it.now), rates_per_free(model, state.q)
+
+        def full(a: Free) -> Float[Array, " c"]:
+            """udot of all coordinates"""
+            udot = jnp.zeros_like(state.u).at[fixed.free].set(self.accelerations(t, y, a))
+            return explicit_accelerations(model, state.q, state.u, udot, t)
+
+        still = full(jnp.zeros_like(a))
+        G = jacobian_rows(model, it.now.at, state.q)[fixed.implicit_rows]
+        inertial = equation.mass_times(full(a) - still) @ C
+        force = (it.tau - equation.needed(still) - multipliers @ G) @ C
+        return Balance(inertial, force, self._inner(*muscle_rates(model, controls, it)))
 
     def closure(self, t: Time, q: Free) -> Float[Array, " rows"]:
         full = self._coordinates(t, q)

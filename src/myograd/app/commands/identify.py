@@ -85,6 +85,11 @@ def identify(
 ) -> None:
     """Identify a person's bones and muscles from motion and EMG, without EMG of deep muscles."""
     check_new_model(target, force)
+    brought = {"--motion": motion, "--emg": emg, "--deep": deep, "--bodies": bodies}
+    brought |= {"--unseen-motion": unseen_motion, "--unseen-emg": unseen_emg}
+    given_too = [option for option, value in brought.items() if value]
+    if shipped and given_too:
+        raise MyogradError(f"--shipped brings its own recordings, deep muscles and bodies: leave out {given_too[0]}")
     for path, ending in ((table, ".csv"), (report, ".html"), (checkpoint, ".npz")):
         check_output(path, ending)
     path = find(model)
@@ -101,7 +106,7 @@ def identify(
                 "give --emg-noise 0 with --robust"
             )
         if shipped:
-            given = _shipped(loaded)
+            given = _shipped(loaded)  # which brings its deep muscles and bodies
         else:
             fitted = _read(loaded, motion or [], emg or [], low_pass or None, mvc)
             judging = unseen_motion or unseen_emg

@@ -60,7 +60,7 @@ class HHT(diffrax.AbstractImplicitSolver, diffrax.AbstractAdaptiveSolver):
         rates = terms.vf(t0, y0, args)
         a = args.second_rates(t0, y0, rates)
         multipliers = jnp.zeros_like(args.closure(t0, y0.q))
-        inertial = args.imbalance(t0, y0, a, multipliers) - args.imbalance(t0, y0, jnp.zeros_like(a), multipliers)
+        inertial = args.balance(t0, y0, a, multipliers).inertial
         still = (jnp.zeros_like(a), jnp.zeros_like(rates.z))
         return Ends(
             a, rates.z, multipliers, inertial, rates.z, still
@@ -80,17 +80,15 @@ class HHT(diffrax.AbstractImplicitSolver, diffrax.AbstractAdaptiveSolver):
         def residual(unknown: Array, _: None) -> Array:
             a, w, multipliers = unravel(unknown)
             y = end(a, w)
-            force = -args.imbalance(t1, y, jnp.zeros_like(a), multipliers)
-            inertial = args.imbalance(t1, y, a, multipliers) + force  # M a
-            balance = inertial - (1 + alpha) * force + alpha * past.force
+            inertial, force, inner = args.balance(t1, y, a, multipliers)
+            balanced = inertial - (1 + alpha) * force + alpha * past.force
             closed = args.closure(t1, y.q) / (beta * h)  # by h once: rounding errors over h^2 would not let Newton end
-            inner = w - (1 + alpha) * args.inner_rates(t1, y) + alpha * past.inner
-            return jnp.concatenate([balance, inner, closed])
+            return jnp.concatenate([balanced, w - (1 + alpha) * inner + alpha * past.inner, closed])
 
         found = optx.root_find(residual, self.root_finder, guess, None, throw=False, max_steps=self.root_find_max_steps)
         a, w, multipliers = unravel(found.value)
         y1, inner = end(a, w), (w + alpha * past.inner) / (1 + alpha)
-        force = -args.imbalance(t1, y1, jnp.zeros_like(a), multipliers)
+        force = args.balance(t1, y1, a, multipliers).force
         # What the formulas leave out of Taylor's series, derivatives of a and w by differences
         change = (a - past.a, w - past.w)
         slope = [h * (new - old) / 12 for new, old in zip(change, past.change, strict=True)]
