@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import copy
 import warnings
 from collections.abc import Iterator
 from contextlib import contextmanager
@@ -15,7 +16,9 @@ import pytest
 
 import myograd as mg
 from muscle_bench import MUSCLES, bench
+from myograd.model.export import description_of
 from myograd.models import model_path
+from myograd.muscle import bad_input
 from myograd.muscle.bad_input import elastic
 
 NAMES = [muscle.name for muscle in MUSCLES]
@@ -125,15 +128,19 @@ def test_a_state_is_asked_for():
 @pytest.mark.parametrize(
     ("name", "value", "message"),
     [
-        ("max_isometric_force", -1.0, "is -1; it must not be negative"),
-        ("max_isometric_force", np.nan, "is nan; it must be a finite number"),
-        ("optimal_fiber_length", 0.0, "is 0; it must be above 0"),
-        ("tendon_slack_length", 0.0, "is 0; it must be above 0"),
+        ("max_isometric_force", -1.0, "is -1 N; it must not be negative"),
+        ("max_isometric_force", np.nan, "is nan N; it must be a finite number"),
+        ("optimal_fiber_length", 0.0, "is 0 m; it must be above 0"),
+        ("tendon_slack_length", 0.0, "is 0 m; it must be above 0"),
         ("max_contraction_velocity", 0.0, "is 0; it must be above 0"),
         ("activation_time_constant", 0.0, "is 0; it must be above 0"),
-        ("tendon_strain_at_one_norm_force", 0.0, "is 0; it must be above 0"),
-        ("fiber_damping", 0.0, "is 0; it must be above 0"),
-        ("pennation_angle", 1.6, "is 1.6; it must not be negative, and below a right angle"),
+        (
+            "tendon_strain_at_one_norm_force",
+            0.0,
+            r"\(TendonForceLengthCurve/strain_at_one_norm_force\) is 0; it must be above 0",
+        ),
+        ("fiber_damping", 0.0, r"is 0; it must be at least 0\.001: with less, Millard's classic equation holds"),
+        ("pennation_angle", 1.6, "is 1.6 rad; it must not be negative, and below a right angle"),
     ],
 )
 def test_parameters_that_no_muscle_has(model: mg.Model, name: str, value: float, message: str):
@@ -146,6 +153,84 @@ def test_parameters_that_no_muscle_has(model: mg.Model, name: str, value: float,
         mg.muscle_equilibrium(bad, Q, U, HALF)
     with pytest.raises(mg.ModelError, match=message):
         mg.activation_derivative(bad, HALF, HALF)
+
+
+def with_number(model: mg.Model, muscle: str, name: str, value: float) -> mg.Model:
+    """Changed in the arrays, past every check."""
+    i = NAMES.index(muscle)
+    if name in model.muscles.numbers:
+        return eqx.tree_at(lambda m: m.muscles.numbers[name], model, model.muscles.numbers[name].at[i].set(value))
+    return eqx.tree_at(lambda m: getattr(m.muscles, name), model, getattr(model.muscles, name).at[i].set(value))
+
+
+@pytest.mark.parametrize(
+    ("muscle", "name", "value", "message"),
+    [
+        ("shaped", "minimum_activation", 1.5, "is 1.5; it must be from 0 to below 1"),
+        ("thelen", "minimum_activation", 0.005, r"is 0.005; it must be from 0\.01 to below 1 in this class"),
+        ("shaped", "maximum_pennation_angle", -1.0, "is -1 rad; it must be above 0 and below a right angle"),
+        ("shaped", "maximum_pennation_angle", np.nan, "is nan rad; it must be a finite number"),
+        ("shaped", "default_activation", np.inf, "is inf; it must be a finite number"),
+        ("thelen", "KshapeActive", -0.4, "is -0.4; it must be above 0"),
+        ("thelen", "Flen", 0.5, "is 0.5; it must be above 1"),
+        ("thelen", "FmaxMuscleStrain", -0.1, "is -0.1; it must be above 0"),
+        ("thelen", "fv_linear_extrap_threshold", 0.5, "is 0.5; it must be above 1 / Flen, 0.714286, and below 1"),
+        ("smooth", "active_force_width_scale", 0.9, "is 0.9; it must be at least 1"),
+        ("smooth", "fiber_damping", -0.1, "is -0.1; it must not be negative"),
+        ("schutte", "time_scale", 0.0, "is 0; it must be above 0"),
+        ("schutte", "activation1", -1.0, "is -1; it must be above 0"),
+        ("classic", "fiber_damping", -0.1, "is -0.1; it must not be negative"),
+    ],
+)
+def test_the_same_numbers_are_refused_in_descriptions_and_in_models(
+    model: mg.Model, muscle: str, name: str, value: float, message: str
+):
+    expected = rf"muscle_equilibrium.*{muscle!r}.*: its {name} {message}"
+    with pytest.raises(mg.ModelError, match=expected):
+        mg.muscle_equilibrium(with_number(model, muscle, name, value), Q, U, HALF)
+    description = copy.deepcopy(bench())
+    description.muscles[NAMES.index(muscle)].numbers[name] = value
+    with pytest.raises(mg.ModelError, match=expected):
+        mg.muscle_equilibrium(mg.compile_model(description), Q, U, HALF)
+
+
+def test_a_fiber_steeper_than_its_steepest_is_refused(model: mg.Model):
+    with pytest.raises(
+        mg.ModelError, match="'thelen': its pennation_angle, 1.5 rad, is above its maximum_pennation_angle"
+    ):
+        mg.muscle_equilibrium(with_number(model, "thelen", "pennation_angle", 1.5), Q, U, HALF)
+
+
+@pytest.mark.parametrize(("muscle", "value", "other"), [("classic", 0.3, "damped"), ("damped", 1e-4, "classic")])
+def test_damping_does_not_change_the_equation_of_a_compiled_model(
+    model: mg.Model, muscle: str, value: float, other: str
+):
+    """The variant is structure: a number on the other side of OpenSim's limit is refused, in use and in saving."""
+    changed = with_number(model, muscle, "fiber_damping", value)
+    message = f"{muscle!r}.*its fiber_damping is {value:g}.*Millard's {other} equation holds.*compile it again"
+    with pytest.raises(mg.ModelError, match=message):
+        mg.muscle_equilibrium(changed, Q, U, HALF)
+    with pytest.raises(mg.ModelError, match=f"cannot be saved.*{other} equation"):
+        description_of(changed)
+    description = copy.deepcopy(bench())
+    description.muscles[NAMES.index(muscle)].numbers["fiber_damping"] = value
+    assert mg.compile_model(description).muscle_classes.variant[NAMES.index(muscle)] == other
+
+
+def test_numbers_are_looked_at_once(model: mg.Model, monkeypatch: pytest.MonkeyPatch):
+    """The check is on the way of every direct call."""
+    looked = []
+    rules = bad_input.muscle_problems
+    monkeypatch.setattr(bad_input, "muscle_problems", lambda *args: looked.append(1) or rules(*args))
+    changed = with_number(model, "thelen", "Flen", 1.5)
+    for _ in range(3):
+        mg.activation_derivative(changed, HALF, HALF)
+    assert len(looked) == 1
+    mine = eqx.tree_at(lambda m: m.muscles.max_isometric_force, changed, np.full(len(NAMES), 100.0))
+    mg.activation_derivative(mine, HALF, HALF)
+    mine.muscles.max_isometric_force[2] = -1.0  # NumPy's arrays may change
+    with pytest.raises(mg.ModelError, match="'classic': its max_isometric_force is -1 N"):
+        mg.activation_derivative(mine, HALF, HALF)
 
 
 def test_parameters_that_a_class_does_not_have_do_not_matter(model: mg.Model):

@@ -227,7 +227,7 @@ def changed(index: int = 0, **attributes: Any) -> mg.Model:
 @pytest.mark.parametrize(
     ("attributes", "message"),
     [
-        ({"tendon_slack_length": 0.0}, "'damped': its tendon_slack_length is 0 m; an elastic tendon needs more than 0"),
+        ({"tendon_slack_length": 0.0}, "'damped': its tendon_slack_length is 0 m; it must be above 0"),
         ({"optimal_fiber_length": 0.0}, "optimal_fiber_length is 0 m; it must be above 0"),
         ({"max_isometric_force": -1.0}, "max_isometric_force is -1"),
         ({"pennation_angle": 1.6}, "below a right angle"),

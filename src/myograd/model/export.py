@@ -20,10 +20,12 @@ from . import description as d
 from .compile.forces import applied
 from .compile.frames import Frames
 from .compile.model import compile_model
-from .compile.muscles import COMMON, EVERY, own_numbers
+from .compile.muscles import COMMON, numbers_of
 from .compile.tree import Link, build_tree
 from .description import muscle_properties as properties
+from .description.muscle_properties import EVERY, own_numbers
 from .model import Document, Model, own_document
+from .ranges import muscle_problems
 
 CLOSE = 1e-14  # of a rotation's or a position's components, beyond which they have been changed
 
@@ -41,6 +43,7 @@ def description_of(model: Model, document: Document | None = None) -> d.ModelDes
             "again after loading"
         )
     _check_leaves(original, model)
+    _check_muscles(original, model)
     links = build_tree(result)
     frames = Frames(result, links)
     put(result, "gravity", model.gravity)
@@ -76,6 +79,14 @@ def _check_leaves(original: Model, model: Model) -> None:
             )
         if not np.all(np.isfinite(new) | (np.asarray(new) == np.asarray(old))):
             raise ModelError(f"the model's {name} is not finite; it cannot be saved")
+
+
+def _check_muscles(original: Model, model: Model) -> None:
+    """Raise if a muscle's numbers are such that the document would be read as one of another variant, or refused."""
+    classes = original.muscle_classes
+    kinds = ["" if problem else kind for kind, problem in zip(classes.kind, classes.problem, strict=True)]
+    for m, problem in muscle_problems(kinds, classes.variant, numbers_of(model.muscles)):
+        raise ModelError(f"muscle {model.muscle_names[m]!r} cannot be saved: {problem}")
 
 
 def _confirm(result: d.ModelDescription, model: Model) -> None:

@@ -8,26 +8,25 @@ from __future__ import annotations
 
 import functools
 import inspect
-import math
 import warnings
 from collections.abc import Callable
 from typing import Any, TypeVar
+from weakref import WeakValueDictionary
 
 import jax
 import numpy as np
 from jax.core import Tracer
 
 from ..errors import ActivationWarning, FiberLengthWarning, ModelError
-from ..model.compile.muscles import COMMON as COMMON_NAMES
-from ..model.compile.muscles import EVERY
-from ..model.description.muscle_properties import COMMON, DE_GROOTE_FREGLY, SCHUTTE, THELEN
-from ..model.model import Model
+from ..model.compile.muscles import numbers_of
+from ..model.description.muscle_properties import THELEN
+from ..model.model import Model, MuscleValues
+from ..model.ranges import muscle_problems
 from ..model.structure import Muscles
 from .classes import millard
 from .groups import grouped, part_of
 
 ROUNDING = 1e-9  # relative: a limit computed twice may differ by this
-BELOW_ZERO = -np.finfo(float).tiny
 F = TypeVar("F", bound=Callable[..., Any])
 
 
@@ -40,33 +39,6 @@ def elastic(classes: Muscles) -> np.ndarray:
     """[m] bool: muscles whose fibre length matters. OpenSim ignores a Thelen muscle's ignore_tendon_compliance."""
     each = zip(classes.kind, classes.rigid_tendon, classes.problem, strict=True)
     return np.array([not problem and (kind == THELEN or not rigid) for kind, rigid, problem in each], bool)
-
-
-@functools.lru_cache(maxsize=64)
-def _limits(classes: Muscles) -> dict[str, tuple[np.ndarray, np.ndarray]]:
-    """By parameter: which muscles use it, and what their values must be above."""
-    muscles = range(len(classes.kind))
-
-    def used(name: str, m: int) -> bool:
-        kind = classes.kind[m]
-        if classes.problem[m] or (kind == SCHUTTE and name == "max_contraction_velocity"):
-            return False
-        return name in EVERY or name in COMMON[kind]
-
-    def may_be_zero(name: str, m: int) -> bool:
-        if name == "tendon_slack_length":
-            return not elastic(classes)[m]
-        if name == "fiber_damping":  # else it is divided by
-            return classes.kind[m] == DE_GROOTE_FREGLY or classes.variant[m] in ("rigid", "classic")
-        return name in ("max_isometric_force", "pennation_angle")
-
-    return {
-        name: (
-            np.array([used(name, m) for m in muscles], bool),
-            np.array([BELOW_ZERO if used(name, m) and may_be_zero(name, m) else 0.0 for m in muscles]),
-        )
-        for name in (*EVERY, *COMMON_NAMES)
-    }
 
 
 def in_range(function: F) -> F:
@@ -92,44 +64,41 @@ def in_range(function: F) -> F:
     return call  # pyright: ignore[reportReturnType]
 
 
+_sound: WeakValueDictionary[tuple[int, Muscles], MuscleValues] = WeakValueDictionary()
+"""Numbers that were found right. JAX arrays do not change, so that those of one model are looked at once, not at every call."""
+
+
 def _check_parameters(model: Model, function: str) -> None:
-    """Raise if a parameter that was changed in the model (`model.muscles`) is one that no muscle has."""
-    for name, (used, low) in _limits(model.muscle_classes).items():
-        values = getattr(model.muscles, name)
-        if not _plain(values):
-            continue
-        values = np.asarray(values)
-        high = math.pi / 2 if name == "pennation_angle" else math.inf
-        bad = used & ~((values > low) & (values < high))
-        if bad.any():
-            m = int(np.argmax(bad))
-            rule = "must not be negative" if low[m] < 0 else "must be above 0"
-            rule = rule if math.isfinite(values[m]) else "must be a finite number"
-            below = ", and below a right angle" if name == "pennation_angle" else ""
-            raise ModelError(
-                f"{function} of {model.name!r}: muscle {model.muscle_names[m]!r}: its {name} is {values[m]:g}; it "
-                f"{rule}{below}"
-            )
-    _check_numbers(model, function)
-
-
-def _check_numbers(model: Model, function: str) -> None:
-    """Raise if a number that only some classes have is not finite, or makes a force curve impossible."""
-    if not _plain(*jax.tree.leaves(model.muscles)):
+    """Raise if a number that was changed in the model (`model.muscles`) is one that no muscle has."""
+    key = id(model.muscles), model.muscle_classes
+    if _sound.get(key) is model.muscles:
         return
+    leaves = jax.tree.leaves(model.muscles)
+    if not _plain(*leaves):
+        return
+    problem = _problem(model)
+    if problem:
+        muscle, text = problem
+        raise ModelError(f"{function} of {model.name!r}: muscle {model.muscle_names[muscle]!r}: {text}")
+    if all(isinstance(leaf, jax.Array) for leaf in leaves):
+        _sound[key] = model.muscles
+
+
+def _problem(model: Model) -> tuple[int, str] | None:
+    """The first muscle with wrong numbers, and what is wrong."""
+    classes = model.muscle_classes
+    kinds = ["" if problem else kind for kind, problem in zip(classes.kind, classes.problem, strict=True)]
+    for found in muscle_problems(kinds, classes.variant, numbers_of(model.muscles)):
+        return found
     values = jax.tree.map(np.asarray, model.muscles)
-    for name, numbers in values.numbers.items():
-        if not np.isfinite(numbers).all():
-            m = int(np.argmin(np.isfinite(numbers)))
-            raise ModelError(f"{function}: muscle {model.muscle_names[m]!r}: its {name} is {numbers[m]:g}")
-    for group in grouped(model.muscle_classes).groups:
+    for group in grouped(classes).groups:
         if group.of is not millard:
             continue
         with jax.ensure_compile_time_eval():  # the model is plain, even where q is not
             problems = millard.problems(part_of(values, group), group)
         for bad, why in problems:
-            name = model.muscle_names[group.muscles[int(np.argmax(bad))]]
-            raise ModelError(f"{function} of {model.name!r}: muscle {name!r}: {why}")
+            return int(group.muscles[int(np.argmax(bad))]), why
+    return None
 
 
 def _warn_of_activation(model: Model, function: str, what: str, values: np.ndarray) -> None:

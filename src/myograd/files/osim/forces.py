@@ -32,6 +32,7 @@ from myograd.model.description import (
     SmoothSphereHalfSpaceForce,
     SpringGeneralizedForce,
 )
+from myograd.model.description.forces import NOT_NEGATIVE, POSITIVE
 
 READ_FORCES: dict[str, type] = {
     kind.__name__: kind
@@ -50,21 +51,6 @@ READ_FORCES: dict[str, type] = {
 }
 READ_CONTACTS = ("ContactHalfSpace", "ContactSphere", "ContactEllipsoid")
 APPEARANCE = ("force_visualization_radius", "force_visualization_scale_factor")
-_NOT_NEGATIVE = (
-    ContactParameters,
-    HuntCrossleyForce,
-    SmoothSphereHalfSpaceForce,
-    PathSpring,
-    PointToPointSpring,
-    Ligament,
-)
-"""No number of these is negative."""
-_POSITIVE = {
-    CoordinateLimitForce: ("transition",),
-    HuntCrossleyForce: ("transition_velocity",),
-    SmoothSphereHalfSpaceForce: ("transition_velocity", "constant_contact_force"),
-    Ligament: ("resting_length",),
-}
 
 
 def is_computed(node: Node, contacts: dict[str, str]) -> bool:
@@ -169,9 +155,9 @@ def _numbers(fields: Fields, kind: type) -> dict[str, Any]:
             limit = item.name in ("min_control", "max_control")
             standard = None if default is None else (default,)
             (values[item.name],) = fields.numbers(item.name, standard, count=1, infinite=limit)
-            if values[item.name] < 0 and kind in _NOT_NEGATIVE:
+            if values[item.name] < 0 and kind in NOT_NEGATIVE:
                 raise fields.error(f"{item.name} is {values[item.name]:g}; it must not be negative")
-            if values[item.name] <= 0 and item.name in _POSITIVE.get(kind, ()):
+            if values[item.name] <= 0 and item.name in POSITIVE.get(kind, ()):
                 raise fields.error(f"{item.name} is {values[item.name]:g}; it must be above 0")
         elif item.type == "Vec3":
             values[item.name] = fields.vector(item.name, default)

@@ -3,23 +3,18 @@
 from __future__ import annotations
 
 import jax.numpy as jnp
+import numpy as np
 
 from ...geometry.piecewise import PiecewisePolynomials
 from .. import description as d
 from ..description import muscle_properties as properties
+from ..description.muscle_properties import EVERY, own_numbers
 from ..description.muscle_splines import SPLINES
 from ..model import MuscleValues
+from ..ranges import muscle_problems
 from ..structure import Muscles
 from .functions import pieces, polynomial, table
 
-EVERY = (
-    "max_isometric_force",
-    "optimal_fiber_length",
-    "tendon_slack_length",
-    "pennation_angle",
-    "max_contraction_velocity",
-)
-"""Arrays of `MuscleValues` that are fields of every muscle's description."""
 COMMON = (
     "activation_time_constant",
     "deactivation_time_constant",
@@ -33,10 +28,16 @@ def compile_muscles(muscles: list[d.Muscle], controls: tuple[str, ...]) -> tuple
     values = {name: [getattr(muscle, name) for muscle in muscles] for name in EVERY}
     values |= {name: [_common(muscle, name) for muscle in muscles] for name in COMMON}
     arrays = {name: jnp.array(column, float) for name, column in values.items()}
+    made = MuscleValues(**arrays, numbers=_numbers(muscles), curves=_curves(muscles))
+    kinds, variants = [muscle.kind for muscle in muscles], [properties.variant(muscle) for muscle in muscles]
+    problems = [properties.problem(muscle) for muscle in muscles]
+    sound = ["" if problem else kind for kind, problem in zip(kinds, problems, strict=True)]
+    for m, problem in muscle_problems(sound, variants, numbers_of(made)):
+        problems[m] = problem
     structure = Muscles(
-        kind=tuple(muscle.kind for muscle in muscles),
-        problem=tuple(properties.problem(muscle) for muscle in muscles),
-        variant=tuple(properties.variant(muscle) for muscle in muscles),
+        kind=tuple(kinds),
+        problem=tuple(problems),
+        variant=tuple(variants),
         rigid_tendon=tuple(properties.has_rigid_tendon(muscle) for muscle in muscles),
         immediate_activation=tuple(
             muscle.kind == properties.RIGID or properties.flag(muscle, "ignore_activation_dynamics")
@@ -47,19 +48,19 @@ def compile_muscles(muscles: list[d.Muscle], controls: tuple[str, ...]) -> tuple
         control=tuple(controls.index(muscle.name) for muscle in muscles),
         applied=tuple(muscle.applies_force for muscle in muscles),
     )
-    return MuscleValues(**arrays, numbers=_numbers(muscles), curves=_curves(muscles)), structure
+    return made, structure
+
+
+def numbers_of(values: MuscleValues) -> dict[str, np.ndarray]:
+    """[m] each, by name: all but the curves."""
+    found = {name: getattr(values, name) for name in (*EVERY, *COMMON)} | values.numbers
+    return {name: np.asarray(numbers) for name, numbers in found.items()}
 
 
 def _common(muscle: d.Muscle, name: str) -> float:
     """Zero where the class has no such number."""
     called = properties.COMMON.get(muscle.kind, {}).get(name)
     return (properties.number(muscle, called) or 0.0) if called else 0.0
-
-
-def own_numbers(kind: str) -> list[str]:
-    """Numbers of a class that have no common name."""
-    common = properties.COMMON.get(kind, {}).values()
-    return [name for name in properties.number_names(kind) if name not in common]
 
 
 def _numbers(muscles: list[d.Muscle]) -> dict[str, jnp.ndarray]:

@@ -213,6 +213,23 @@ CoordinateForce = CoordinateActuator | CoordinateLimitForce | SpringGeneralizedF
 PathForce = PathActuator | PathSpring | Ligament
 Force = CoordinateForce | PathForce | PointToPointSpring | BushingForce | HuntCrossleyForce | SmoothSphereHalfSpaceForce
 
+NOT_NEGATIVE: tuple[type, ...] = (
+    ContactParameters,
+    HuntCrossleyForce,
+    SmoothSphereHalfSpaceForce,
+    PathSpring,
+    PointToPointSpring,
+    Ligament,
+)
+"""No number of these is negative."""
+POSITIVE: dict[type, tuple[str, ...]] = {
+    CoordinateLimitForce: ("transition",),
+    HuntCrossleyForce: ("transition_velocity",),
+    SmoothSphereHalfSpaceForce: ("transition_velocity", "constant_contact_force"),
+    Ligament: ("resting_length",),
+}
+"""Numbers that are above 0."""
+
 
 # Order -------------------------------------------------------------------------------------------------------
 

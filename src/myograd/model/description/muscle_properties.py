@@ -1,4 +1,4 @@
-"""The numbers of a muscle that only its class has: names, OpenSim's defaults, and limits.
+"""The numbers of a muscle that only its class has: names, and OpenSim's defaults.
 
 A description keeps those that its file states (`Muscle.numbers`, `Muscle.flags`); here they are looked up by name, with the
 defaults of the others. `COMMON` are those that several classes have, each under a name of its own.
@@ -111,28 +111,26 @@ COMMON: dict[str, dict[str, str]] = {
 }
 """By class: the common names (fields of a compiled model's `MuscleValues`) of some of its numbers, and what a file calls them."""
 
-_POSITIVE = {
-    "activation_time_constant",
-    "deactivation_time_constant",
-    "activation_dynamics_smoothing",
-    "FmaxTendonStrain",
-    "FmaxMuscleStrain",
-    "KshapeActive",
-    "KshapePassive",
-    "Af",
-    "passive_fiber_strain_at_one_norm_force",
-    "tendon_strain_at_one_norm_force",
-    "time_scale",
-    "activation1",
-    "activation2",
-    "damping",
-}
+EVERY = (
+    "max_isometric_force",
+    "optimal_fiber_length",
+    "tendon_slack_length",
+    "pennation_angle",
+    "max_contraction_velocity",
+)
+"""Numbers that are fields of every muscle's description, and of `MuscleValues`."""
 
 
 def number_names(kind: str) -> tuple[str, ...]:
     """All numbers of a class, those of its curves too (`Curve/parameter`)."""
     curves = MILLARD_CURVES if kind == MILLARD else {}
     return (*NUMBERS.get(kind, ()), *(f"{curve}/{name}" for curve, names in curves.items() for name in names))
+
+
+def own_numbers(kind: str) -> list[str]:
+    """Numbers of a class that have no common name."""
+    common = COMMON.get(kind, {}).values()
+    return [name for name in number_names(kind) if name not in common]
 
 
 def default(kind: str, name: str) -> float | None:
@@ -167,53 +165,14 @@ def variant(muscle: Muscle) -> str:
 
 
 def problem(muscle: Muscle) -> str:
-    """Why this muscle's contraction cannot be computed; empty if it can."""
+    """Why this muscle's contraction cannot be computed, whatever its numbers (`model.ranges` has the rules for those); empty if
+    it can."""
     if muscle.kind not in NUMBERS:
         return f"the contraction of a {muscle.kind} is not computed; that of {', '.join(NUMBERS)} is"
-    for name in ("max_isometric_force", "pennation_angle"):
-        if not 0 <= getattr(muscle, name) < math.inf:
-            return f"its {name} is {getattr(muscle, name):g}; it must not be negative"
-    if not 0 < muscle.optimal_fiber_length < math.inf:
-        return f"its optimal_fiber_length is {muscle.optimal_fiber_length:g} m; it must be above 0"
-    if not muscle.pennation_angle < math.pi / 2:
-        return f"its pennation_angle_at_optimal is {muscle.pennation_angle:g} rad; it must be below a right angle"
-    rigid = has_rigid_tendon(muscle)
-    if not (muscle.tendon_slack_length > 0 or (rigid and muscle.tendon_slack_length == 0)):
-        return f"its tendon_slack_length is {muscle.tendon_slack_length:g} m; an elastic tendon needs more than 0"
-    if muscle.kind != SCHUTTE and not muscle.max_contraction_velocity > 0:
-        return f"its max_contraction_velocity is {muscle.max_contraction_velocity:g}; it must be above 0"
-    if muscle.kind == SCHUTTE and (rigid or flag(muscle, "ignore_activation_dynamics")):
+    if muscle.kind == SCHUTTE and (has_rigid_tendon(muscle) or flag(muscle, "ignore_activation_dynamics")):
         return "OpenSim has no rigid tendon and no immediate activation for this class"
-    for name in NUMBERS[muscle.kind]:
-        value = muscle.numbers.get(name, NUMBERS[muscle.kind][name])
-        if name in _POSITIVE and not value > 0:
-            return f"its {name} is {value:g}; it must be above 0"
     for curve, names in MILLARD_CURVES.items() if muscle.kind == MILLARD else ():
         optional = [name for name, value in names.items() if value is None]
         if 0 < sum(f"{curve}/{name}" in muscle.numbers for name in optional) < len(optional):
             return f"{curve}: state all of {', '.join(optional)}, or none"
-    return _class_problem(muscle)
-
-
-def _class_problem(muscle: Muscle) -> str:
-    numbers = NUMBERS[muscle.kind] | muscle.numbers
-    if not 0 <= numbers.get("minimum_activation", 0.0) < 1:
-        return f"its minimum_activation is {numbers['minimum_activation']:g}; it must be from 0 to below 1"
-    if not 0 < numbers.get("maximum_pennation_angle", 1.0) < math.pi / 2:
-        return (
-            f"its maximum_pennation_angle is {numbers['maximum_pennation_angle']:g} rad; it must be below a right angle"
-        )
-    if muscle.pennation_angle > numbers.get("maximum_pennation_angle", math.inf):
-        return f"its pennation_angle_at_optimal, {muscle.pennation_angle:g} rad, is above its maximum_pennation_angle"
-    if numbers.get("fiber_damping", 0.0) < 0:
-        return f"its fiber_damping is {numbers['fiber_damping']:g}; it must not be negative"
-    if numbers.get("active_force_width_scale", 1.0) < 1:
-        return f"its active_force_width_scale is {numbers['active_force_width_scale']:g}; it must be at least 1"
-    if muscle.kind == THELEN:
-        if not numbers["Flen"] > 1:
-            return f"its Flen is {numbers['Flen']:g}; it must be above 1"
-        if not 1 / numbers["Flen"] < numbers["fv_linear_extrap_threshold"] < 1:
-            return "its fv_linear_extrap_threshold must be between 1 / Flen and 1"
-        if numbers["minimum_activation"] < 0.01:
-            return f"its minimum_activation is {numbers['minimum_activation']:g}; this class needs at least 0.01"
     return ""
