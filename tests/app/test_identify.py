@@ -30,7 +30,10 @@ def identify(run: Run, tmp_path: Path) -> Run:
         ((), "every --motion needs an --emg, in the same order; got 0 --motion and 0 --emg"),
         (("--motion", "a.mot"), "got 1 --motion and 0 --emg"),
         (("--motion", "a.mot", "--emg", "a.sto", "--mvc", "0"), "--mvc divides the EMG and must be a positive number"),
-        (("--shipped", "--deep", "FOO"), "--shipped brings its own recordings, deep muscles and bodies: leave out --deep"),
+        (
+            ("--shipped", "--deep", "FOO"),
+            "--shipped brings its own recordings, deep muscles and bodies: leave out --deep",
+        ),
         (("--shipped", "--emg-noise", "5"), "cannot be combined with --shipped or --low-pass 0"),
         (("--robust",), "give --emg-noise 0 with --robust"),
         (("--shipped", "--table", "table.txt"), "must end in .csv"),

@@ -222,7 +222,10 @@ def test_forces_of_the_wrong_form_are_refused():
     model = loaded(OWN["double_pendulum"])
     state = mg.equilibrium_state(model, [0.1, 0.2], [0.0, 0.0], jnp.full(len(model.muscle_names), 0.2))
     controls = jnp.full(len(model.control_names), 0.2)
-    for term, message in ((Short(), r"Short.force: coordinates have shape \(1,\)"), (Bare(), r"Bare.force gives a .*, not Loads")):
+    for term, message in (
+        (Short(), r"Short.force: coordinates have shape \(1,\)"),
+        (Bare(), r"Bare.force gives a .*, not Loads"),
+    ):
         with pytest.raises(mg.ModelError, match=message):
             mg.applied_forces(model.with_terms(term), state, controls)
     with pytest.raises(mg.ModelError, match="takes instances of Term, not 3"):

@@ -147,8 +147,8 @@ def table(curves: list[Curve]) -> RenderableType:
         parts.append(rows if rows.row_count else f"{curve.coordinate}: no muscle acts on it")
     if any(curve.opensim_arms is not None for curve in curves):
         parts.append(
-            "Over wrapping surfaces and next to moving points OpenSim's moment arms are not the derivatives of its lengths, and its "
-            "paths are not always the shortest: see docs/wrapping.md for where and why the two differ."
+            "Over wrapping surfaces and next to moving points OpenSim's moment arms are not the derivatives of its lengths, and "
+            "its paths are not always the shortest: docs/wrapping.md says where and why the two differ."
         )
     return Group(*parts)
 

@@ -175,7 +175,9 @@ class Selection:
         values = values if isinstance(values, Tracer) else jnp.asarray(values, float)
         if values.shape != (len(self),):
             listed = ", ".join(self.names[:4]) + (", ..." if len(self) > 4 else "")
-            raise ModelError(f"values have shape {values.shape}, but {(len(self),)} is needed: one for each of {listed}")
+            raise ModelError(
+                f"values have shape {values.shape}, but {(len(self),)} is needed: one for each of {listed}"
+            )
         if not isinstance(values, Tracer) and not np.isfinite(values).all():
             raise ModelError(f"the value of {self.names[int(np.argmin(np.isfinite(values)))]!r} is not finite")
         arrays = self._arrays(model)
@@ -201,9 +203,7 @@ def with_values(model: Model, values: Mapping[str, Any]) -> Model:
             raise ModelError(f"parameter {name!r} is one number, not an array of shape {np.shape(value)}")
         if not isinstance(value, Tracer) and not _is_number(value):
             raise ModelError(f"parameter {name!r}: {value!r} is not a finite number")
-    return chosen.set(
-        model, jnp.stack([jnp.asarray(value, float) for value in values.values()])
-    )
+    return chosen.set(model, jnp.stack([jnp.asarray(value, float) for value in values.values()]))
 
 
 def _is_number(value: Any) -> bool:

@@ -102,7 +102,9 @@ def _driven(model: Model, q: Vector, u: Vector, time: Array, controls: Array) ->
 def total(model: Model, now: Instant) -> Loads:
     """The sum of all terms' forces."""
     parts = [
-        Loads(_by_known_tangent(term, model, now)) if type(term).tangent is not Term.tangent else _force(term, model, now)
+        Loads(_by_known_tangent(term, model, now))
+        if type(term).tangent is not Term.tangent
+        else _force(term, model, now)
         for term in model.terms
     ]
 
@@ -125,7 +127,9 @@ def _force(term: Term, model: Model, now: Instant) -> Loads:
     c, p = len(model.coordinate_names), len(model.names.paths)
     for what, value, size in (("coordinates", loads.coordinates, c), ("tensions", loads.tensions, p)):
         if value is not None and jnp.shape(value) != (size,):
-            raise ModelError(f"{type(term).__name__}.force: {what} have shape {jnp.shape(value)}, but {(size,)} is needed")
+            raise ModelError(
+                f"{type(term).__name__}.force: {what} have shape {jnp.shape(value)}, but {(size,)} is needed"
+            )
     return loads
 
 
