@@ -196,7 +196,7 @@ def test_the_same_numbers_are_refused_in_descriptions_and_in_models(
 
 def test_a_fiber_steeper_than_its_steepest_is_refused(model: mg.Model):
     with pytest.raises(
-        mg.ModelError, match="'thelen': its pennation_angle, 1.5 rad, is above its maximum_pennation_angle"
+        mg.ModelError, match=r"'thelen': its pennation_angle, 1\.5 rad, is above its maximum_pennation_angle"
     ):
         mg.muscle_equilibrium(with_number(model, "thelen", "pennation_angle", 1.5), Q, U, HALF)
 

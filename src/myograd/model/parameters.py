@@ -16,6 +16,7 @@ import equinox as eqx
 import jax
 import jax.numpy as jnp
 import numpy as np
+from jax.core import Tracer
 from jaxtyping import Array, Float
 
 from ..errors import ModelError, nearest
@@ -23,6 +24,7 @@ from ..force.term import Law
 from .compile.muscles import own_numbers
 from .description import muscle_properties as properties
 from .model import Model
+from .ranges import check_inertia, check_value
 
 XYZ = ("x", "y", "z")
 INERTIA = ("xx", "yy", "zz", "xy", "xz", "yz")
@@ -161,9 +163,19 @@ def with_values(model: Model, values: Mapping[str, Any]) -> Model:
             raise ModelError(f"parameter {name!r}: {value!r} is not a finite number")
     if not values:
         return model
-    return Selection(model, list(values)).set(
-        model, jnp.stack([jnp.asarray(value, float) for value in values.values()])
-    )
+    selection = Selection(model, list(values))
+    changed = selection.set(model, jnp.stack([jnp.asarray(value, float) for value in values.values()]))
+    _check_physical(changed, selection, values)
+    return changed
+
+
+def _check_physical(changed: Model, selection: Selection, values: Mapping[str, Any]) -> None:
+    """Raise if a plain number is none that can be: a negative mass, say. Of traced ones nothing is known yet."""
+    for (name, value), place in zip(values.items(), selection.places, strict=True):
+        if not isinstance(value, Tracer):
+            check_value(changed, name, place.leaf, place.index, value)
+    if not isinstance(changed.bodies.inertia, Tracer):
+        check_inertia(changed, [place.index[-1] for place in selection.places if place.leaf == ".bodies.inertia"])
 
 
 # Owners ------------------------------------------------------------------------------------------------------
