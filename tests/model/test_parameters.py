@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from pathlib import Path
+from typing import Any
 
 import jax
 import jax.numpy as jnp
@@ -106,6 +107,46 @@ def test_wrong_values_are_told():
         with_values(leg, {"thigh.mass": [1.0, 2.0]})
     with pytest.raises(mg.ModelError, match="chosen twice"):
         Selection(leg, ["thigh.mass", "thigh.mass"])
+
+
+@pytest.mark.parametrize(
+    ("of", "name", "value", "message"),
+    [
+        ("muscles", "block.mass", -1.0, "is -1; it must not be negative"),
+        ("muscles", "block.mass", jnp.asarray(-1.0), "is -1; it must not be negative"),
+        ("muscles", "block.mass", jnp.asarray(jnp.inf), "is inf; it must be a finite number"),
+        ("muscles", "block.inertia.xx", -0.1, "the inertia of 'block' would have the principal moments -0.1, 0.1, 0.1"),
+        ("muscles", "block.inertia.xy", 0.2, "the inertia of 'block' would have the principal moments -0.1, 0.1, 0.3"),
+        ("muscles", "damped.optimal_fiber_length", 0.0, "is 0; it must be above 0"),
+        ("muscles", "damped.minimum_activation", 1.5, "is 1.5; it must be from 0 to below 1"),
+        ("muscles", "damped.activation_time_constant", -0.01, "is -0.01; it must be above 0"),
+        ("muscles", "classic.fiber_damping", 0.3, "is 0.3; .* Millard's damped equation"),
+        ("muscles", "thelen.Flen", 0.5, "is 0.5; it must be above 1"),
+        ("PathActuator over a surface", "trunk/roll.radius", 0.0, "is 0; it must be above 0"),
+        ("PathSpring", "band.stiffness", -5.0, "is -5; it must not be negative"),
+        ("SpringGeneralizedForce", "twist.stiffness", -5.0, "is -5; it must not be negative"),
+        ("BushingForce", "bushing.damping.2", -5.0, "is -5; it must not be negative"),
+        ("CoordinateLimitForce", "stop.transition", 0.0, "is 0; it must be above 0"),
+        ("Ligament", "own.resting_length", 0.0, "is 0; it must be above 0"),
+        ("HuntCrossleyForce", "terms[0].static_friction[1]", -0.1, "is -0.1; it must not be negative"),
+        ("SmoothSphereHalfSpaceForce", "smooth.transition_velocity", 0.0, "is 0; it must be above 0"),
+    ],
+)
+def test_numbers_that_can_never_be_are_refused(of: str, name: str, value: Any, message: str):
+    model = mg.compile_model(muscle_bench() if of == "muscles" else bench(of))
+    with pytest.raises(mg.ModelError, match=message):
+        with_values(model, {name: value})
+
+
+def test_numbers_that_may_be_negative_are_taken():
+    model = mg.compile_model(bench("SpringGeneralizedForce"))
+    values = {"twist.rest_length": -0.4, "trunk.mass_center.x": -0.1, "gravity.y": 9.0, "trunk.mass": 0.0}
+    assert values_of(with_values(model, values), list(values)) == values
+    model = mg.compile_model(bench("PointToPointSpring"))
+    assert values_of(with_values(model, {"spring.location.1.1": -0.2}), ["spring.location.1.1"])
+    # Several numbers of one tensor are taken together, and traced ones as they come.
+    with_values(model, {"trunk.inertia.xx": 1.0, "trunk.inertia.yy": 1.0, "trunk.inertia.xy": 0.5})
+    assert jax.jit(lambda mass: with_values(model, {"trunk.mass": mass}).bodies.mass)(-1.0)[0] == -1.0
 
 
 def test_a_selection_is_a_vector_to_differentiate_by():

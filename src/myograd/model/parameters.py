@@ -24,6 +24,7 @@ from ..force.term import Law
 from .compile.muscles import own_numbers
 from .description import muscle_properties as properties
 from .model import Model
+from .ranges import check_inertia, check_value
 
 XYZ = ("x", "y", "z")
 INERTIA = ("xx", "yy", "zz", "xy", "xz", "yz")
@@ -203,13 +204,24 @@ def with_values(model: Model, values: Mapping[str, Any]) -> Model:
             raise ModelError(f"parameter {name!r} is one number, not an array of shape {np.shape(value)}")
         if not isinstance(value, Tracer) and not _is_number(value):
             raise ModelError(f"parameter {name!r}: {value!r} is not a finite number")
-    return chosen.set(model, jnp.stack([jnp.asarray(value, float) for value in values.values()]))
+    changed = chosen.set(model, jnp.stack([jnp.asarray(value, float) for value in values.values()]))
+    _check_physical(changed, chosen, values)
+    return changed
 
 
 def _is_number(value: Any) -> bool:
     """Whether it is a finite real number, and not a text or a truth value."""
     kind = np.asarray(value).dtype.kind
     return kind in "iuf" and bool(np.isfinite(value))
+
+
+def _check_physical(changed: Model, selection: Selection, values: Mapping[str, Any]) -> None:
+    """Raise if a plain number is impossible: a negative mass, say. Of traced ones nothing is known yet."""
+    for (name, value), place in zip(values.items(), selection.places, strict=True):
+        if not isinstance(value, Tracer):
+            check_value(changed, name, place.leaf, place.index, value)
+    if not isinstance(changed.bodies.inertia, Tracer):
+        check_inertia(changed, [place.index[-1] for place in selection.places if place.leaf == ".bodies.inertia"])
 
 
 # Owners ------------------------------------------------------------------------------------------------------

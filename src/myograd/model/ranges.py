@@ -6,14 +6,18 @@ changed. Of force curves, `muscle.curves` has the rules.
 
 from __future__ import annotations
 
+import dataclasses
 import functools
 import math
 from collections.abc import Mapping, Sequence
-from typing import Any, NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 
 from .description import muscle_properties as properties
+
+if TYPE_CHECKING:
+    from .model import Model
 
 LARGEST = float(np.finfo(float).max)
 
@@ -174,3 +178,63 @@ def _called(name: str, kind: str) -> str:
 def _told(value: Any, limits: Range, unit: str = "") -> str:
     rule = limits.rule if math.isfinite(value) else FINITE.rule
     return f"{value:g}{unit}; it {rule}"
+
+
+# Everything else ---------------------------------------------------------------------------------------------
+
+ARRAYS: dict[str, Range] = {
+    ".bodies.mass": NOT_NEGATIVE,
+    ".surfaces.sizes": ABOVE_0,
+    ".contact_surfaces.size": ABOVE_0,
+    ".joints.radii": ABOVE_0,
+    ".constraint_parameters.distance": ABOVE_0,
+}
+"""By array of a model."""
+PASSIVE = ("stiffness", "damping", "viscosity")
+"""Numbers of forces that would feed energy in if they were negative."""
+_SIZES = {
+    item.name for kind in FORCES_NOT_NEGATIVE for item in dataclasses.fields(kind) if item.type in ("float", float)
+}
+_MUSCLE = re.compile(r"\.muscles\.(?:numbers\['(?P<own>.+)'\]|(?P<common>\w+))")
+_TERM = re.compile(r"\.terms\[(?P<term>\d+)\]\.(?P<field>\w+)")
+
+
+def array_range(model: Model, leaf: str, index: tuple[int, ...]) -> Range:
+    """Of the number at this place of an array of the model."""
+    if leaf in ARRAYS:
+        return ARRAYS[leaf]
+    if match := _MUSCLE.fullmatch(leaf):
+        classes, m = model.muscle_classes, index[-1]
+        if classes.problem[m]:
+            return FINITE
+        return muscle_range(match["own"] or match["common"], classes.kind[m], classes.variant[m]) or FINITE
+    if match := _TERM.fullmatch(leaf):
+        kind, field = getattr(model.terms[int(match["term"])], "describes", object), match["field"]
+        if field in FORCES_POSITIVE.get(kind, ()):
+            return ABOVE_0
+        if field in PASSIVE or (kind in FORCES_NOT_NEGATIVE and field in _SIZES):
+            return NOT_NEGATIVE
+    return FINITE
+
+
+def check_value(model: Model, name: str, leaf: str, index: tuple[int, ...], value: Any) -> None:
+    """Raise if a plain number, or one of several, is none that this parameter can have."""
+    limits = array_range(model, leaf, index)
+    values = np.atleast_1d(np.asarray(value, float))
+    bad = ~((values >= limits.low) & (values <= limits.high))
+    if bad.any():
+        raise ModelError(f"parameter {name!r} of {model.name!r} is {_told(values[bad][0], limits)}")
+
+
+def check_inertia(model: Model, bodies: Sequence[int]) -> None:
+    """Raise if no body can have the inertia that these have, in the model or in any of a stack of them."""
+    for k in bodies:
+        xx, yy, zz, xy, xz, yz = np.moveaxis(np.asarray(model.bodies.inertia)[..., k], -1, 0)
+        tensor = np.moveaxis(np.array([[xx, xy, xz], [xy, yy, yz], [xz, yz, zz]]), (0, 1), (-2, -1))
+        for moments in np.linalg.eigvalsh(tensor).reshape(-1, 3):
+            if moments[0] < -1e-12 * abs(moments[-1]):
+                told = ", ".join(f"{moment:g}" for moment in moments)
+                raise ModelError(
+                    f"the inertia of {model.body_names[k]!r} would have the principal moments {told} kg m^2; none can be "
+                    "negative"
+                )
