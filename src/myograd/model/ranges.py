@@ -9,12 +9,16 @@ from __future__ import annotations
 import dataclasses
 import functools
 import math
+import re
 from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 
+from ..errors import ModelError
 from .description import muscle_properties as properties
+from .description.forces import NOT_NEGATIVE as FORCES_NOT_NEGATIVE
+from .description.forces import POSITIVE as FORCES_POSITIVE
 
 if TYPE_CHECKING:
     from .model import Model
