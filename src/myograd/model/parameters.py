@@ -203,7 +203,8 @@ def with_values(model: Model, values: Mapping[str, Any]) -> Model:
         if np.shape(value) != ():
             raise ModelError(f"parameter {name!r} is one number, not an array of shape {np.shape(value)}")
         if not isinstance(value, Tracer) and not _is_number(value):
-            raise ModelError(f"parameter {name!r}: {value!r} is not a finite number")
+            shown = np.asarray(value).tolist() if eqx.is_array(value) else value
+            raise ModelError(f"parameter {name!r}: {shown!r} is not a finite number")
     changed = chosen.set(model, jnp.stack([jnp.asarray(value, float) for value in values.values()]))
     _check_physical(changed, chosen, values)
     return changed
