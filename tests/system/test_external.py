@@ -23,12 +23,11 @@ def person(offset: float) -> mg.Model:
     return mg.compile_model(description)
 
 
-def loads() -> mg.ExternalLoads:
-    """A constant force at a point of the pad's frame."""
+def loads(frame: str = "/bodyset/trunk/pad") -> mg.ExternalLoads:
+    """A constant force at the origin of a frame."""
     names = tuple(f"{what}_{axis}" for what in ("force", "point") for axis in "xyz")
     table = Table(np.linspace(0.0, 1.0, 5), np.tile([0.0, 10.0, 0.0, 0.0, 0.0, 0.0], (5, 1)), names)
-    pad = "/bodyset/trunk/pad"
-    return mg.ExternalLoads([mg.ExternalForce("push", "trunk", "ground", pad, "force", "point")], table)
+    return mg.ExternalLoads([mg.ExternalForce("push", "trunk", "ground", frame, "force", "point")], table)
 
 
 def test_each_person_has_their_own_frames_and_no_program():
@@ -55,3 +54,13 @@ def test_somebody_elses_frames_are_refused():
         mg.external_forces(same(second), loads())
     with pytest.raises(mg.ModelError, match="inside a compiled function"):
         jax.jit(lambda model: mg.external_forces(model, loads()))(first)
+
+
+def test_frames_of_joints_are_where_the_model_has_them():
+    """They are numbers of the model, which may have been changed."""
+    model = person(0.05)
+    moved = mg.with_values(model, {"hinge.parent_translation.x": 0.25})
+    for each, x in ((model, 0.0), (moved, 0.25)):
+        forces = mg.external_forces(each, loads("/jointset/hinge/hip"))
+        found = mg.external_wrenches(each, forces, Q, 0.5)
+        np.testing.assert_allclose(found[0], [-0.3, 0.0, 10 * x, 0.0, 10.0, 0.0], atol=1e-12)

@@ -23,10 +23,13 @@ from ..geometry.frames import placed
 from ..geometry.spatial import cross, rotate
 from ..model.compile.frames import Frames
 from ..model.compile.functions import pieces, table
-from ..model.compile.tree import build_tree
-from ..model.description import Constant, GCVSpline, PiecewiseLinearFunction
+from ..model.compile.tree import Link, build_tree
+from ..model.description import Constant, GCVSpline, OffsetFrame, PiecewiseLinearFunction
 from ..model.model import Model, own_document
 from ..model.structure import Hashed
+
+OnLink = tuple[int, np.ndarray, np.ndarray]
+"""The link that a frame is fixed to, its rotation and its origin there."""
 
 
 @dataclass(eq=False, frozen=True, repr=False)
@@ -62,14 +65,16 @@ def external_forces(model: Model, loads: ExternalLoads) -> ExternalForces:
         raise TypeError(f"external_forces takes ExternalLoads (see read_external_loads), not a {type(loads).__name__}")
     remedy = "Pass the model that it comes from: frames of loads are not among a model's numbers"
     description = own_document(model, remedy).description
-    frames = Frames(description, build_tree(description))
+    links = build_tree(description)
+    frames = Frames(description, links)
+    own = _joint_frames(model, links, frames)
     forces = [force for force in loads.forces if force.applies_force]
     columns, rows = [], []
     for force in forces:
         for identifier in (force.force_identifier, force.point_identifier, force.torque_identifier):
             values = loads.columns(force, identifier) if identifier else np.zeros((len(loads.table), 3))
             columns += [_spline(loads.table.time, values[:, k]) for k in range(3)]
-        rows.append(_placed(model, frames, force))
+        rows.append(_placed(model, frames, own, force))
     together = table([pieces(column, "external force") for column in columns])
     body, origin, force_link, force_R, point_link, point_R, point_p = zip(*rows, strict=True) if rows else ((),) * 7
     time = loads.table.time
@@ -94,22 +99,36 @@ def _spline(time: np.ndarray, values: np.ndarray) -> Constant | PiecewiseLinearF
     return PiecewiseLinearFunction(x, y) if len(time) < 4 else GCVSpline(2, 0.0, x, y)
 
 
-def _placed(model: Model, frames: Frames, force: ExternalForce) -> tuple:
-    link, _, origin = _frame(model, frames, force, force.applied_to_body)
+def _joint_frames(model: Model, links: list[Link], frames: Frames) -> dict[str, OnLink]:
+    """Offset frames of joints, which are numbers of the model: they may be other than the file's."""
+    found: dict[str, OnLink] = {}
+    for k, link in enumerate(links):
+        for side in ("parent", "child") if link.joint else ():
+            path = getattr(link.joint, f"{side}_frame")
+            if isinstance(frames[path], OffsetFrame):
+                rotation, translation = (
+                    getattr(model.joints, f"{side}_{what}") for what in ("rotation", "translation")
+                )
+                found[path] = (frames.on_link(path)[0], np.asarray(rotation[:, :, k]), np.asarray(translation[:, k]))
+    return found
+
+
+def _placed(model: Model, frames: Frames, own: dict[str, OnLink], force: ExternalForce) -> tuple:
+    link, _, origin = _frame(model, frames, own, force, force.applied_to_body)
     if link == 0:
         raise ModelError(f"ExternalForce {force.name!r} is applied to ground, which does not move")
     body = int(np.flatnonzero(model.tree.body_link == link)[0])
-    force_link, force_rotation, _ = _frame(model, frames, force, force.force_expressed_in_body)
+    force_link, force_rotation, _ = _frame(model, frames, own, force, force.force_expressed_in_body)
     if not force.point_identifier:
         return body, origin, force_link, force_rotation, -1, np.eye(3), np.zeros(3)
-    return body, origin, force_link, force_rotation, *_frame(model, frames, force, force.point_expressed_in_body)
+    return body, origin, force_link, force_rotation, *_frame(model, frames, own, force, force.point_expressed_in_body)
 
 
-def _frame(model: Model, frames: Frames, force: ExternalForce, name: str) -> tuple[int, np.ndarray, np.ndarray]:
+def _frame(model: Model, frames: Frames, own: dict[str, OnLink], force: ExternalForce, name: str) -> OnLink:
     """A frame by its path, or a body by its name."""
     path = name if name.startswith("/") else "/ground" if name == "ground" else f"/bodyset/{name}"
     try:
-        return frames.on_link(path)
+        return own[path] if path in own else frames.on_link(path)
     except ModelError:
         known = nearest(name, (*model.body_names, "ground"))
         raise ModelError(f"ExternalForce {force.name!r} names {name!r}, which is not a body{known}") from None
