@@ -17,6 +17,7 @@ import pytest
 import myograd as mg
 from muscle_bench import MUSCLES, bench
 from myograd.model.export import description_of
+from myograd.model.ranges import muscle_problems
 from myograd.models import model_path
 from myograd.muscle import bad_input
 from myograd.muscle.bad_input import elastic
@@ -220,8 +221,7 @@ def test_damping_does_not_change_the_equation_of_a_compiled_model(
 def test_numbers_are_looked_at_once(model: mg.Model, monkeypatch: pytest.MonkeyPatch):
     """The check is on the way of every direct call."""
     looked = []
-    rules = bad_input.muscle_problems
-    monkeypatch.setattr(bad_input, "muscle_problems", lambda *args: looked.append(1) or rules(*args))
+    monkeypatch.setattr(bad_input, "muscle_problems", lambda *args: looked.append(1) or muscle_problems(*args))
     changed = with_number(model, "thelen", "Flen", 1.5)
     for _ in range(3):
         mg.activation_derivative(changed, HALF, HALF)

@@ -21,7 +21,6 @@ from jaxtyping import Array, Float
 
 from ..errors import ModelError, nearest
 from ..force.term import Law
-from .compile.muscles import own_numbers
 from .description import muscle_properties as properties
 from .model import Model
 from .ranges import check_inertia, check_value
@@ -294,7 +293,7 @@ def _muscles(model: Model) -> Iterator[Owned]:
         yield from _named(f".muscles.{field}", owners, field)
     for name in model.muscles.numbers:
         owners = [
-            muscle if name in own_numbers(kind) and _is_stated(model, k, name) else ""
+            muscle if name in properties.own_numbers(kind) and _is_stated(model, k, name) else ""
             for k, (muscle, kind) in enumerate(zip(muscles, kinds, strict=True))
         ]
         yield from _named(f".muscles.numbers['{name}']", owners, name.replace("/", "."))

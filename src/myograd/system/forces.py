@@ -93,7 +93,9 @@ def driven_instant(model: Model, state: State, controls: Float[Array, " k"]) -> 
     return _driven(model, state.q, state.u, state.time, controls)
 
 
-def _driven(model: Model, q: Vector, u: Vector, time: Array, controls: Array) -> tuple[Instant, Float[Array, "p c"]]:
+def _driven(
+    model: Model, q: Vector, u: Vector, time: Array | float, controls: Array
+) -> tuple[Instant, Float[Array, "p c"]]:
     at = pose(model, q)
     length, gradient = lengths_and_gradient(model, at, q)
     return Instant(time, q, u, at, motion(model, q, u, at), controls, length, gradient @ u), gradient
