@@ -1,6 +1,7 @@
 # Every target makes the virtual environment it needs by itself, with the pinned versions in requirements/.
 #   make demo      simulate a leg swinging, identify a person's arm; write demo.html, demo_person.html and demo_person.osim
 #   make test      style, types, tests
+#   make test-slow the tests that take longer, and the time of each
 #   make lint      style and types only
 #   make bench     compare speed with OpenSim, MuJoCo and Pinocchio, write docs/benchmarks.md
 #   make studies   repeat the experiments of the papers
@@ -10,7 +11,7 @@
 #   make clean     remove what was built; `make distclean` removes the environment too
 
 .DEFAULT_GOAL := help
-.PHONY: help demo test lint format bench studies evidence docs lock clean distclean
+.PHONY: help demo test test-slow lint format bench studies evidence docs lock clean distclean
 
 VENV := .venv
 BIN := $(VENV)/bin
@@ -40,6 +41,9 @@ demo: $(VENV)/installed-run
 # The check that imports point in one direction is tests/test_imports.py.
 test: lint
 	$(BIN)/pytest -n 2 --dist loadscope  # a file at a time, so that its tests share compiled programs
+
+test-slow: $(VENV)/installed-test
+	$(BIN)/pytest -n 2 --dist loadscope -m slow --durations=0
 
 lint: $(VENV)/installed-test
 	$(BIN)/ruff check

@@ -3,8 +3,9 @@
     python benchmarks/gradients.py [MODEL ...]       prints; `benchmarks/run.py` makes it part of the page
 
 The rollout is `simulate` over 0.5 s, every muscle's excitation given at eleven times; what is differentiated is a weighted sum of
-the last state. Each model is measured in a process of its own, so that its peak of memory is known: Python, JAX and the compiler
-included.
+the last state. The gradient is compared with central differences over the very steps that were taken: steps that are chosen anew
+for each value make differences as rough as the accuracy over their length. Each model is measured in a process of its own, so
+that its peak of memory is known: Python, JAX and the compiler included.
 """
 
 from __future__ import annotations
@@ -16,10 +17,11 @@ import sys
 import time
 from dataclasses import asdict, dataclass
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 from table import Grid, aimed, number
-from timing import Timing, timed
+from timing import Timing, agree, timed
 
 MODELS = ("double_pendulum", "arm")
 DURATION, KNOTS = 0.5, 11
@@ -43,7 +45,7 @@ class GradientCost:
     """peak until the rollout had run, before the gradient was compiled"""
     memory: float
     error: float
-    """of the derivative along one direction, relative to a central difference"""
+    """of the derivative along one direction, relative to a central difference over the same steps"""
 
     @property
     def cost(self) -> float:
@@ -92,13 +94,50 @@ def measure_here(name: str, seconds: float) -> GradientCost:
         timed(lambda f=f: jax.block_until_ready(f(excitation)), 1, seconds) for f in (rollout, gradient)
     )
     along = 0.1 * excitation * jnp.asarray(random.normal(size=shape))
-    h = 0.03  # steps are chosen anew each time, so that a difference has the noise of the accuracy over h
-    ends = [rollout(excitation + x * h * along)[0] for x in (1, -1, 2, -2)]
-    difference = (8 * (ends[0] - ends[1]) - (ends[2] - ends[3])) / (12 * h)
+    value, difference = over_same_steps(model, start, knots, excitation, along, weights)
+    agree("the motion over given steps", np.array([value]), np.asarray(rollout(excitation)[0])[None], 1e-9)
     error = float(abs(jnp.vdot(slope, along) - difference) / abs(difference))
     return GradientCost(
         name, int(np.prod(shape)), int(steps), alone, with_gradient, compiling, before, peak_memory(), error
     )
+
+
+def over_same_steps(
+    model: Any, start: Any, knots: Any, excitation: Any, along: Any, weights: Any, h: float = 1e-3
+) -> tuple[float, float]:
+    """The weighted sum, and its derivative along a direction by differences of fourth order, over the steps that `simulate`
+    chooses for `excitation`."""
+    import diffrax
+    import jax
+    import jax.numpy as jnp
+
+    import myograd as mg
+    from myograd.simulation.integrators import Method
+    from myograd.simulation.rollout import FIRST_STEP
+    from myograd.system.reduced import Simulated
+
+    method, most = Method(), 100_000
+
+    def solved(x: Any, controller: Any, first: float | None, saved: Any) -> tuple[Simulated, diffrax.Solution]:
+        system = Simulated(model, mg.ControlSignal(knots, excitation + x * along), None, None, start)
+        terms, solver = diffrax.ODETerm(lambda t, y, system: system.rates(t, y)), method.solver(False, False)
+        span = (0.0, DURATION, first, system.reduced(start), system)
+        return system, diffrax.diffeqsolve(
+            terms, solver, *span, saveat=saved, stepsize_controller=controller, max_steps=most
+        )
+
+    steps = diffrax.SaveAt(t0=True, steps=True)
+    times = np.asarray(jax.jit(lambda: solved(0.0, method.controller, FIRST_STEP, steps)[1].ts)())
+    times = jnp.asarray(times[np.isfinite(times)])
+
+    @jax.jit
+    def value(x: Any) -> Any:
+        system, solution = solved(x, diffrax.StepTo(times), None, diffrax.SaveAt(t1=True))
+        end = system.state(DURATION, jax.tree.map(lambda part: part[0], solution.ys))
+        return jnp.sum(weights * jnp.stack([end.q, end.u]))
+
+    ahead, behind, far_ahead, far_behind = (float(value(k * h)) for k in (1.0, -1.0, 2.0, -2.0))
+    return float(value(0.0)), (8 * (ahead - behind) - (far_ahead - far_behind)) / (12 * h)
 
 
 def gradient_cost(name: str, seconds: float) -> GradientCost:
@@ -125,7 +164,7 @@ def gradient_grid(rows: list[GradientCost]) -> Grid:
         ]
 
     header = ["model", "excitations", "steps", "rollout ms", "gradient ms", "cost in rollouts"]
-    header += ["MB before", "MB in all", "compile s", "off differences by"]
+    header += ["MB before", "MB in all", "compile s", "off differences over the same steps by"]
     return Grid(f"Gradient of {DURATION} s with respect to all excitations", header, [cells(row) for row in rows])
 
 
