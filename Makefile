@@ -43,7 +43,7 @@ test: lint
 	$(BIN)/pytest -n 2 --dist loadscope  # a file at a time, so that its tests share compiled programs
 
 test-slow: $(VENV)/installed-test
-	$(BIN)/pytest -n 2 --dist loadscope -m slow --durations=0
+	$(BIN)/pytest -n 2 --dist worksteal -m slow --durations=0
 
 lint: $(VENV)/installed-test
 	$(BIN)/ruff check
