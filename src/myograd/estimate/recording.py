@@ -167,7 +167,7 @@ def read_recording(
 def _check_even(table: Table, what: str) -> None:
     """Raise where samples are missing: filters and splines would bridge the gap with numbers of their own."""
     if len(table) < 3:
-        raise MyogradError(f"{what} has {len(table)} rows; that is no recording")
+        raise MyogradError(f"{what} has {len(table)} rows: too few for a recording")
     steps = np.diff(table.time)
     usual = np.median(steps)
     gap = int(np.argmax(steps))

@@ -73,7 +73,7 @@ def _check_noise(recording: Recording, names: list[str], free: np.ndarray) -> No
     if fast.max() > NOISY:
         raise MyogradError(
             f"recording {recording.name!r}: the accelerations of {names[int(np.argmax(fast))]} are mostly above {FASTEST:g} Hz, "
-            "faster than muscles move a limb: this motion is noisy, and is taken for exact. Give a low-pass (--low-pass 6)"
+            "faster than muscles move a limb: this motion is noisy but is treated as exact. Give a low-pass (--low-pass 6)"
         )
 
 
@@ -89,7 +89,7 @@ def _check_clocks(problem: Problem) -> None:
         best = float(shifts[np.nanargmin(of_it)])
         if abs(best) > NATURAL and of_it.min() < BETTER * of_it[now]:
             raise MyogradError(
-                f"recording {recording.name!r}: EMG fits the motion best if it is taken about {abs(best):.1f} s "
+                f"recording {recording.name!r}: EMG fits the motion best if shifted {abs(best):.1f} s "
                 f"{'later' if best > 0 else 'earlier'}; muscles act 0 to 0.15 s after their EMG. "
                 "The clocks of motion and EMG seem to be shifted against each other"
             )

@@ -57,13 +57,13 @@ def need_own_geometry(model: Model, free: FreeModel, recordings: tuple[Recording
                 n for n, at in zip(free.numbers.names, free.numbers.places, strict=True) if at.leaf.startswith(GEOMETRY)
             ]
             raise MyogradError(
-                f"recording {recording.name!r} brings lengths and arms of the muscles along, on which {', '.join(names)} has no "
-                "influence; take these out of the recording, or do not ask for the number"
+                f"recording {recording.name!r} contains muscle lengths and moment arms, which {', '.join(names)} cannot change; "
+                "take these out of the recording, or do not ask for the number"
             )
     if free.touches(*SKELETON) and len(model.constraints.implicit_rows):
         raise ModelError(
-            f"numbers of joints and constraints of {model.name!r} cannot be identified: its loops are closed by them, and the "
-            "recorded coordinates would close them no more"
+            f"numbers of joints and constraints of {model.name!r} cannot be identified: they determine how its loops close; with "
+            "other values the recorded coordinates would violate the constraints"
         )
 
 

@@ -119,7 +119,8 @@ def need_noise(problem: Problem, noise: EmgNoise) -> None:
     """Raise where recordings cannot have such noise."""
     if None in problem.low_passes:
         raise MyogradError(
-            "errors of EMG are told from those of motion below a frequency: give the recordings a low_pass, or no noise of EMG"
+            "EMG and motion errors can only be separated below a cut-off frequency: give the recordings a low_pass, or no noise "
+            "of EMG"
         )
     rate = min(1 / scheme.step for scheme in problem.schemes)
     if noise.cutoff >= rate / 2:

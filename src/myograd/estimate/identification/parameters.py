@@ -133,7 +133,7 @@ def parameters(
             bounds[number] = also.pop(number.name, None) or _limits(number.name, choices)
             values[number] = common[number.name]
     if len({it for number, it in bounds.items() if number.name in POLES}) == 2:
-        raise MyogradError("emg.c1 and emg.c2 change nothing when they change places: their limits must be the same")
+        raise MyogradError("emg.c1 and emg.c2 are interchangeable, so they must have the same limits")
     rest = _others(model, bodies, also)
     for number, (own, limits) in rest.items():
         bounds[number], values[number] = limits, own

@@ -153,7 +153,8 @@ def low_pass_on(recording: Recording, rows: np.ndarray) -> LowPass | None:
         lost = recording.step * int(rows[0]) + 2 * EDGE / recording.low_pass
         raise MyogradError(
             f"recording {recording.name!r}: {recording.time[-1] - recording.time[0]:.3g} s are too short: the low-pass at "
-            f"{recording.low_pass:g} Hz and the muscles' start take {lost:.2g} s of it. Record more, or take a higher low-pass"
+            f"{recording.low_pass:g} Hz and the start-up of the muscles use up {lost:.2g} s. Record more, or take a higher "
+            "low-pass"
         )
     return found
 
