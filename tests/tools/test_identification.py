@@ -2,17 +2,23 @@
 
 from __future__ import annotations
 
-from types import SimpleNamespace
 from typing import Any
 
 import numpy as np
 import pytest
 
+import myograd as mg
 from myograd.errors import MyogradError
+from myograd.estimate.identification.fit import fit
 from myograd.estimate.identification.noise import EmgNoise
-from myograd.estimate.identification.uncertainty import Verdict
-from myograd.estimate.parameters import Number
+from myograd.estimate.identification.shipped import shipped_deep, shipped_recording
+from myograd.estimate.identification.uncertainty import uncertainty
+from myograd.estimate.least_squares import Options
+from myograd.model.parameters import values_of
+from myograd.models import model_path
 from myograd.tools.identification import Result, identify
+
+COMMON = ("emg.delay", "emg.c1")
 
 
 def test_outliers_and_noise_exclude_each_other():
@@ -21,18 +27,27 @@ def test_outliers_and_noise_exclude_each_other():
         identify(nothing, [], (), (), robust=True, noise=EmgNoise())
 
 
-def test_estimates_go_by_the_order_of_parameters():
-    names = ("humerus.mass", "BIClong.pennation_angle", "emg.delay")
-    units, verdicts = ("kg", "rad", "s"), [Verdict.WELL_DETERMINED, Verdict.AT_LIMIT, Verdict.POORLY_DETERMINED]
-    split = [name.split(".") for name in names]
-    numbers = [Number(f"{owner}.{kind}", owner, kind, unit) for (owner, kind), unit in zip(split, units, strict=True)]
-    start, found, width = np.array([2.0, 0.1, 0.05]), np.array([2.2, 0.0, 0.04]), np.array([0.1, 0.05, 0.01])
-    parts: Any = SimpleNamespace(
-        problem=SimpleNamespace(parameters=SimpleNamespace(numbers=numbers, physical_start=lambda: start)),
-        fit=SimpleNamespace(physical=found),
-        uncertainty=SimpleNamespace(interval=lambda fit: (found - width, found + width), verdicts=lambda fit: verdicts),
-    )
-    listed = Result(parts.problem, parts.fit, parts.uncertainty, [], [], []).estimates()
-    assert [(it.parameter, it.unit, it.verdict) for it in listed] == list(zip(names, units, verdicts, strict=True))
-    mass = listed[0]
-    assert (mass.before, mass.found, mass.low, mass.high) == pytest.approx((2.0, 2.2, 2.1, 2.3))
+@pytest.fixture(scope="module")
+def result() -> Result:
+    """Of two iterations, for strengths and the EMG's filter only."""
+    arm = mg.load_model(model_path("arm"))
+    choices = mg.Choices(of_muscle=("max_isometric_force",), common=COMMON, every=20)
+    problem = mg.identification(arm, [shipped_recording("move1", arm)], shipped_deep(), choices=choices)
+    found = fit(problem, options=Options(iterations=2))
+    return Result(problem, found, uncertainty(found), [], [], [])
+
+
+def test_estimates_are_of_the_parameters_they_name(result: Result):
+    listed = {it.parameter: it for it in result.estimates()}
+    assert tuple(listed) == result.names
+    muscles = [name for name in listed if name not in COMMON]
+    assert len(muscles) == len(result.problem.parameters.muscles) > 3
+    assert {listed[name].unit for name in muscles} == {"N"}
+    assert (listed["emg.delay"].unit, listed["emg.c1"].unit) == ("s", "")
+    assert {name: listed[name].before for name in muscles} == pytest.approx(values_of(result.problem.model, muscles))
+    assert {name: listed[name].found for name in muscles} == pytest.approx(values_of(result.model(), muscles))
+    assert {name: it.found for name, it in listed.items()} == pytest.approx(result.fit.numbers)
+    low, high = result.uncertainty.interval(result.fit)
+    np.testing.assert_array_equal([(it.low, it.high) for it in listed.values()], np.transpose([low, high]))
+    assert all(it.low < it.found < it.high for it in listed.values())
+    assert [it.verdict for it in listed.values()] == list(result.uncertainty.verdicts(result.fit))
