@@ -7,6 +7,7 @@ evaluation: torques, masses, arms, lengths of paths, and the null space of the d
 
 from __future__ import annotations
 
+from dataclasses import replace
 from functools import partial
 from typing import NamedTuple
 
@@ -16,7 +17,7 @@ import numpy as np
 from jaxtyping import Array, Float
 
 from ...errors import ModelError, MyogradError
-from ...model.model import Model
+from ...model.model import Model, MuscleValues
 from ...model.parameters import Selection
 from ..inverse.mechanics import Motion, motion_mechanics
 from ..recording import Recording
@@ -27,6 +28,8 @@ from .residual import Data, Scheme, residual
 
 CONTRACTION = ".muscles."  # leaves that change no mechanics
 SKELETON = (".joints.", ".coordinates.", ".constraint_parameters.")
+MOVED = ("torque", "torque_regressor", "mass", "mass_regressor", "metric", "null_space", "arms", "length")
+"""What of `Data` is mechanics."""
 GEOMETRY = (*SKELETON, ".path.", ".surfaces.")  # leaves that lengths and arms of paths depend on
 
 
@@ -94,14 +97,47 @@ def varied(
     )
 
 
-@partial(jax.jit, static_argnums=(0, 1))
+# Derivatives by the numbers are the chain of two programs, each of which compiles in half the time of both in one; the second
+# does not know which numbers these are.
+
+
+class Slopes(NamedTuple):
+    """Of what depends on n numbers, by these: all arrays have one axis more, the last [n]."""
+
+    muscles: MuscleValues
+    """of the driven muscles"""
+    moved: dict[str, Array]
+    """those arrays of `Data` that are mechanics"""
+
+
 def by_numbers(
-    free: FreeModel, scheme: Scheme, model: Model, motion: Motion, data: Data, unknowns: Unknowns
+    free: FreeModel,
+    scheme: Scheme,
+    model: Model,
+    motion: Motion,
+    data: Data,
+    unknowns: Unknowns,
 ) -> Float[Array, "R k also"]:
     """Derivatives of the residual by the free numbers: forward mode, one direction for each."""
+    driven, there = varied(free, model, motion, data, unknowns.also)
+    return _along(driven, scheme, there, unknowns, _slopes(free, model, motion, data, unknowns.also))
 
-    def of(values: Array) -> Array:
+
+@partial(jax.jit, static_argnums=0)
+def _slopes(free: FreeModel, model: Model, motion: Motion, data: Data, values: Float[Array, " also"]) -> Slopes:
+    def of(values: Array) -> Slopes:
         driven, there = varied(free, model, motion, data, values)
-        return residual(driven, scheme, there, unknowns)[0]
+        return Slopes(driven.muscles, {name: getattr(there, name) for name in MOVED if free.mechanical})
 
-    return jax.jacfwd(of)(unknowns.also)
+    return jax.jacfwd(of)(values)
+
+
+@partial(jax.jit, static_argnums=1)
+def _along(driven: Model, scheme: Scheme, data: Data, unknowns: Unknowns, slopes: Slopes) -> Float[Array, "R k also"]:
+    """What changes of muscles and mechanics do to the residual."""
+
+    def of(at: Slopes) -> Array:
+        return residual(replace(driven, muscles=at.muscles), scheme, data._replace(**at.moved), unknowns)[0]
+
+    here = Slopes(driven.muscles, {name: getattr(data, name) for name in slopes.moved})
+    return jax.vmap(lambda change: jax.jvp(of, (here,), (change,))[1], in_axes=-1, out_axes=-1)(slopes)
