@@ -195,22 +195,22 @@ def linearized(driven: Model, scheme: Scheme, data: Data, unknowns: Unknowns) ->
     muscle, common = unknowns.muscle, unknowns.common
     gain = muscle["emg_gain"]
     activation, slope = jax.linearize(partial(_activation, scheme, data), gain, common)
-    by_gain = slope(jnp.ones_like(gain), jax.tree.map(jnp.zeros_like, common))
-    by_common = jax.vmap(lambda one: slope(jnp.zeros_like(gain), one))(
-        dict(zip(COMMON, jnp.eye(len(COMMON)), strict=True))
+    # All directions at once: the programs of slopes are long, and take long to compile.
+    signals, numbers = 1 + len(COMMON), len(OF_MODEL)
+    by_signal = jax.vmap(slope)(
+        jnp.zeros((signals, len(gain))).at[0].set(1.0),
+        dict(zip(COMMON, jnp.eye(signals)[1:], strict=True)),
     )
     force, slope, fiber = jax.linearize(partial(_forces, driven, scheme, data), muscle, activation, has_aux=True)
-    kinds = {name: jnp.zeros((len(OF_MODEL), len(gain))) for name in MUSCLE}
-    kinds |= {name: kinds[name].at[k].set(1.0) for k, name in enumerate(OF_MODEL)}
-    by_muscle = jax.vmap(lambda one: slope(one, jnp.zeros_like(activation)))(kinds)
-    still = jax.tree.map(jnp.zeros_like, muscle)
-    by_signal = jax.vmap(lambda one: slope(still, one))(jnp.stack([by_gain, *by_common]))
+    none = jnp.zeros((numbers + signals, len(gain)))
+    kinds = {name: none for name in MUSCLE} | {name: none.at[k].set(1.0) for k, name in enumerate(OF_MODEL)}
+    directions = jax.vmap(slope)(kinds, jnp.concatenate([jnp.zeros((numbers, *activation.shape)), by_signal]))
     tau = jnp.einsum("tmn,tm->tn", data.arms, force)
     sample = partial(jax.vmap, in_axes=(None, 0, _BY_ROW))
     r = sample(_sample)(unknowns.inertial, tau, data)
     by_inertial, by_tau = sample(jax.jacfwd(_sample, argnums=(0, 1)))(unknowns.inertial, tau, data)
     by_force = jnp.einsum("tkn,tmn->tkm", by_tau, data.arms)
-    slopes = dict(zip((*OF_MODEL, "emg_gain", *COMMON), [*by_muscle, *by_signal], strict=True))  # [R, m] each
+    slopes = dict(zip((*OF_MODEL, "emg_gain", *COMMON), directions, strict=True))  # [R, m] each
     return Linear(
         r,
         by_inertial,
