@@ -296,9 +296,3 @@ def test_geometry_of_another_program_leaves_nothing_to_find(person: mg.Model, re
 def test_bounds_that_cannot_be(bounds: tuple[float, ...], message: str):
     with pytest.raises(MyogradError, match=message):
         mg.Bounds(*bounds)
-
-
-def test_former_names_still_work_and_warn():
-    with pytest.warns(DeprecationWarning, match=r"'delay' is called 'emg.delay' now"):
-        choices = Choices(common=("delay",), start={"emg.c1": -0.5})
-    assert choices.common == ("emg.delay",)
