@@ -163,7 +163,7 @@ def test_motion_too_slow_for_its_low_pass_is_told(person: mg.Model):
 
 def test_recordings_too_short_to_be_low_passed_are_told(person: mg.Model):
     it = replace(shipped_recording("move1", person, fibers=False), low_pass=6.0)
-    with pytest.raises(MyogradError, match=r"0.798 s are too short: the low-pass at 6 Hz .* take 0.7 s"):
+    with pytest.raises(MyogradError, match=r"0.798 s are too short: the low-pass at 6 Hz .* use up 0.7 s"):
         _problem(person, it.part(slice(0, 400)))
     with pytest.raises(MyogradError, match=r"a low-pass at 200 Hz.*below 125 Hz"):
         _problem(person, replace(it, low_pass=200.0))
