@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from pathlib import Path
 
 import pytest
@@ -62,6 +62,15 @@ def measured(record_property: Callable[[str, object], None]) -> Callable[..., No
         record_property(name, f"{float(value):.6g} {unit}".strip())
 
     return keep
+
+
+@pytest.fixture(scope="module", autouse=True)
+def compiled_programs_end_with_their_file() -> Iterator[None]:
+    """Files share few programs; kept until the end, all of them together take gigabytes, and Python's collector goes through them."""
+    yield
+    import jax
+
+    jax.clear_caches()
 
 
 @pytest.fixture(scope="session")

@@ -219,7 +219,7 @@ def test_courses_have_the_length_of_the_paths(wrapped: Found):
     np.testing.assert_allclose(length, ours["length"], rtol=0, atol=6e-5)
 
 
-def test_points_of_courses_are_differentiable():
+def test_points_of_polylines_are_differentiable():
     model, q, _, _ = found(BENCH)
     total = jax.jit(lambda q: jnp.sum(jnp.sin(30 * mg.path_points(model, q))))
     check_grads(total, (jnp.asarray(q[5]),), 1, eps=1e-6, atol=1e-5, rtol=1e-5)

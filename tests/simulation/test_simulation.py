@@ -85,7 +85,7 @@ def test_progress_is_told_and_changes_nothing():
     np.testing.assert_allclose(motion.state.q, swing().state.q, atol=1e-6)
 
 
-def test_controls_as_table_course_and_function_agree():
+def test_controls_as_table_signal_and_function_agree():
     model, start = pendulum(), mg.initial_state(pendulum())
     time = np.array([0.0, 0.05, 0.1])
     values = np.array([[0.0, 0.5], [0.4, 0.1], [0.2, 0.2]])
