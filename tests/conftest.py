@@ -66,7 +66,7 @@ def measured(record_property: Callable[[str, object], None]) -> Callable[..., No
 
 @pytest.fixture(scope="module", autouse=True)
 def compiled_programs_end_with_their_file() -> Iterator[None]:
-    """Files share few programs; kept until the end, all of them together take gigabytes, and Python's collector goes through them."""
+    """Files share few programs; all of them together take gigabytes, which slow down Python's garbage collector."""
     yield
     import jax
 
