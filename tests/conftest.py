@@ -12,6 +12,11 @@ os.environ.setdefault("JAX_ENABLE_X64", "1")  # for tests of single functions; `
 # Compiling is what takes the time of these tests, which need no fast code.
 os.environ.setdefault("XLA_FLAGS", "--xla_backend_optimization_level=0 --xla_cpu_use_fusion_emitters=false")
 
+from jaxtyping import install_import_hook
+
+# Shapes and types of every function of the package are checked while its tests run.
+install_import_hook("myograd", "type_checks.checker")
+
 from oracle_pack import FILES, MODELS, NO_PACK, PACK
 
 

@@ -4,6 +4,7 @@ make follow."""
 from __future__ import annotations
 
 import math
+from typing import Any
 
 import jax.numpy as jnp
 import numpy as np
@@ -40,7 +41,7 @@ def pose_along(
     if len(model.constraints.implicit_rows) == 0:
         return assemble(model, q), jnp.array(True)
 
-    def closer(_: int, q: Vector) -> Vector:
+    def closer(_: Any, q: Vector) -> Vector:
         G = constraint_jacobian(model, q).at[:, column].set(0.0)
         speeds = jnp.linalg.pinv(G, rtol=1e-9) @ constraint_errors(model, q)
         return q - coordinate_rates(model, q, speeds)

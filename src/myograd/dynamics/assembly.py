@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 import jax
 import jax.numpy as jnp
 import numpy as np
@@ -89,7 +91,7 @@ def assemble(model: Model, q: Vector, time: float | Float[Array, ""] = 0.0, acce
         full = equations.explicit_coordinates(model, q.at[fixed.free].set(x), time)
         return equations.constraint_errors(model, pose(model, full), full, time)[fixed.implicit_rows]
 
-    def step(_: int, x: Vector) -> Vector:
+    def step(_: Any, x: Vector) -> Vector:
         change = jnp.linalg.pinv(jax.jacfwd(error)(x), rtol=1e-9) @ error(x)
         size = jnp.max(jnp.abs(change), initial=0.0)
         return x - change * jnp.minimum(1.0, 0.5 / jnp.where(size > 0, size, 1.0))

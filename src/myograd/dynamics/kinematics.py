@@ -245,7 +245,7 @@ def accelerations(model: Model, at: Pose, moving: Motion, udot: Float[Array, " c
     return moving.bias_acceleration + (at.screws * udot) @ model.tree.speed_links
 
 
-def link_frames(at: Pose) -> Float[Array, "3 4n"]:
+def link_frames(at: Pose) -> Float[Array, "3 columns"]:
     """Rotation columns and origins side by side, `[R e1 | R e2 | R e3 | p]` with n columns each.
 
     Anything fixed to links is linear in this, so many points are placed by one matrix product (`placement`).
@@ -253,11 +253,11 @@ def link_frames(at: Pose) -> Float[Array, "3 4n"]:
     return _frames(at.rotation, at.origin)
 
 
-def _frames(R: Float[Array, "3 3 n"], p: Float[Array, "3 n"]) -> Float[Array, "3 4n"]:
+def _frames(R: Float[Array, "3 3 n"], p: Float[Array, "3 n"]) -> Float[Array, "3 columns"]:
     return jnp.concatenate([R[:, 0], R[:, 1], R[:, 2], p], axis=1)
 
 
-def placement(link: np.ndarray, location: Float[Array, "3 p"], links: int) -> Float[Array, "4n p"]:
+def placement(link: np.ndarray, location: Float[Array, "3 p"], links: int) -> Float[Array, "columns p"]:
     """Matrix W with `link_frames @ W` = ground positions of points fixed to links."""
     on = one_hot(link, links).T
     return jnp.concatenate([on * location[0], on * location[1], on * location[2], jnp.asarray(on)])

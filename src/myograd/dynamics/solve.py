@@ -39,8 +39,8 @@ class Factor(eqx.Module):
 
     pivots: Float[Array, " n"]
     """of all unknowns, which are positive if A is positive definite"""
-    inverse_pivots: list[Float[Array, " k"]]
-    rows: list[Float[Array, "k left"]]
+    inverse_pivots: list[Float[Array, " _"]]
+    rows: list[Float[Array, "_ _"]]
     """rows of L^T, right of the stage itself"""
     core: Float[Array, "m m"]
     """what the stages leave of A"""

@@ -12,7 +12,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from dataclasses import dataclass, replace
 from enum import StrEnum
-from typing import Any, Protocol
+from typing import Any, Protocol, runtime_checkable
 
 import numpy as np
 
@@ -35,6 +35,7 @@ class Outcome(StrEnum):
     ALTERNATION = "parameters and errors of the measurement, found in turn, have not come to rest"
 
 
+@runtime_checkable
 class Objective(Protocol):
     """What is minimised. `state` is whatever an evaluation leaves for the next one nearby, such as where to start looking for
     the solution of an inner equation."""

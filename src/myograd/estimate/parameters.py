@@ -10,7 +10,7 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from functools import cached_property, partial
 from itertools import pairwise
-from typing import NamedTuple, Protocol
+from typing import NamedTuple, Protocol, runtime_checkable
 
 import jax
 import jax.numpy as jnp
@@ -56,6 +56,7 @@ class Bounds:
             raise MyogradError(f"the spread of a prior is a positive number, not {self.spread:g}")
 
 
+@runtime_checkable
 class Block(Protocol):
     """Numbers that are written as a vector together."""
 

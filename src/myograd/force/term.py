@@ -10,7 +10,7 @@ muscles, soft segments and tissue add theirs. What a term does not say is zero, 
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import TYPE_CHECKING, Any, ClassVar, NamedTuple, Protocol
+from typing import TYPE_CHECKING, Any, ClassVar, NamedTuple, Protocol, runtime_checkable
 
 import equinox as eqx
 import jax.numpy as jnp
@@ -125,6 +125,7 @@ class Term(eqx.Module):
         raise NotImplementedError
 
 
+@runtime_checkable
 class Places(Protocol):
     """Where on the model a description's names are: what laws are made with."""
 

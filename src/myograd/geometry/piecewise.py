@@ -18,9 +18,9 @@ class PiecewisePolynomials(eqx.Module):
     Piece 0 lies left of the first knot and piece k between knots k-1 and k; unused knots are infinite.
     """
 
-    knots: Float[Array, "pieces-1 n"]
+    knots: Float[Array, "knots n"]
     origins: Float[Array, "pieces n"]
-    coefficients: Float[Array, "degree+1 pieces n"]
+    coefficients: Float[Array, "powers pieces n"]
     sines: Float[Array, "3 n"] | None
     """amplitude, angular frequency and phase of a sine added to each function; None where no function has one"""
 

@@ -124,7 +124,7 @@ _DIGEST = digest_of(
 )
 
 
-def search(wraps: PathWraps, it: PosedPathGeometry) -> tuple[Float[Array, "8+r k"], Int[Array, "6 k"]]:
+def search(wraps: PathWraps, it: PosedPathGeometry) -> tuple[Float[Array, "roots k"], Int[Array, "6 k"]]:
     """Of each path wrap: P and Q in the frame of the surface, length of the arc, what it adds to the straight path, root; and the
     order (rows ENGAGED to FOUND)."""
     values = {"points": it.points, "rotations": it.rotation, "translations": it.translation, "sizes": it.sizes}

@@ -64,7 +64,7 @@ def moving_offsets(model: Model, at: Pose, q: Float[Array, " c"]) -> Float[Array
     return rotate(at.rotation[:, :, paths.point_link[paths.moving]], rotate(model.path.moving_rotation, local))
 
 
-def _clamped(model: Model, q: Float[Array, " c"], arguments: np.ndarray) -> Float[Array, " v3"]:
+def _clamped(model: Model, q: Float[Array, " c"], arguments: np.ndarray) -> Float[Array, " arguments"]:
     """Coordinates kept within their ranges: beyond them, moving points stay where they are (as in OpenSim)."""
     low, high = model.coordinates.range[:, arguments]
     x = q[arguments]

@@ -43,9 +43,9 @@ class _Places(Hashed):
 class ExternalForces(eqx.Module):
     """External loads made ready for a model."""
 
-    knots: Float[Array, " pieces-1"]
+    knots: Float[Array, " knots"]
     origins: Float[Array, " pieces"]
-    coefficients: Float[Array, "degree+1 pieces 9e"]
+    coefficients: Float[Array, "powers pieces columns"]
     """of force, point and torque of each force [N, m, N m]"""
     span: Float[Array, "2"]
     """first and last time of the table [s]"""

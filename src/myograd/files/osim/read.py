@@ -10,7 +10,7 @@ from __future__ import annotations
 
 import os
 from collections.abc import Iterable, Sequence
-from typing import Protocol
+from typing import Protocol, runtime_checkable
 
 from myograd.errors import FileFormatError
 from myograd.files.osim.classes import CONSTRAINTS, MUSCLES, SETS
@@ -130,6 +130,7 @@ def _name_the_nameless(model: Node) -> None:
                 node.attributes["name"] = unique(node.tag.lower(), taken)
 
 
+@runtime_checkable
 class _Named(Protocol):
     name: str
     line: int

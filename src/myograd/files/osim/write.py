@@ -14,7 +14,7 @@ import os
 from collections import Counter
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
-from typing import Any, Protocol, TypeVar
+from typing import Any, Protocol, TypeVar, runtime_checkable
 from xml.sax.saxutils import escape, quoteattr
 
 from myograd.errors import ModelError, nearest
@@ -116,6 +116,7 @@ class _Parts:
             )
 
 
+@runtime_checkable
 class _Named(Protocol):
     name: str
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Protocol
+from typing import Protocol, runtime_checkable
 
 from myograd.errors import ModelError, nearest
 from myograd.files.osim.classes import JOINTS, WRAP_OBJECTS
@@ -73,6 +73,7 @@ class Names:
         return name
 
 
+@runtime_checkable
 class CarriedAlong(Protocol):
     def take(self, group: str) -> list[Node]: ...
 

@@ -41,7 +41,7 @@ _TINY = 1e-24  # keeps speeds of arcs and lengths of lines from zero
 
 
 def arc(
-    p: Vectors, s: Vectors, sizes: Vectors, axis: Signs, sign: Signs, root: Float[Array, "terms+9 n"], where: Flags
+    p: Vectors, s: Vectors, sizes: Vectors, axis: Signs, sign: Signs, root: Float[Array, "terms n"], where: Flags
 ) -> Arc:
     harmless = np.array([[-2.0, 2.0, 1.0], [0.5, 0.5, 1.0], [0.1, 0.1, 1.0]])[..., None]
     e, f, a = (jnp.where(where, x, harmless[:, i]) for i, x in enumerate((p, s, sizes)))

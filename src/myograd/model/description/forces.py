@@ -10,7 +10,7 @@ from __future__ import annotations
 import math
 from collections.abc import Sequence
 from dataclasses import dataclass, field
-from typing import Protocol, TypeVar
+from typing import Protocol, TypeVar, runtime_checkable
 
 from .basic import ZERO, Node, Vec3
 from .functions import Function, SimmSpline
@@ -234,6 +234,7 @@ POSITIVE: dict[type, tuple[str, ...]] = {
 # Order -------------------------------------------------------------------------------------------------------
 
 
+@runtime_checkable
 class _Read(Protocol):
     line: int
 

@@ -38,12 +38,12 @@ class BezierCurve(NamedTuple):
     slopes: Float[Array, "2 m"]
 
     @property
-    def knots(self) -> Float[Array, "corners+1 m"]:
+    def knots(self) -> Float[Array, "knots m"]:
         """x where corners meet."""
         return jnp.concatenate([self.x[:, 0], jnp.sum(self.x[-1:], axis=1)])
 
     @property
-    def knot_values(self) -> Float[Array, "corners+1 m"]:
+    def knot_values(self) -> Float[Array, "knots m"]:
         """y there."""
         return jnp.concatenate([self.y[:, 0], jnp.sum(self.y[-1:], axis=1)])
 
@@ -119,7 +119,7 @@ def _parameter_jvp(primals: tuple[Quintic, Vector], tangents: tuple[Any, Any]) -
 parameter.defjvp(_parameter_jvp, symbolic_zeros=True)
 
 
-def corner_of(curve: Float[Array, "corners 6 m"], knots: Float[Array, "corners+1 m"], at: Vector) -> Quintic:
+def corner_of(curve: Float[Array, "corners 6 m"], knots: Float[Array, "knots m"], at: Vector) -> Quintic:
     """The polynomials of the corners in which `at` lies between the knots."""
     first, *others = (jnp.unstack(corner) for corner in jnp.unstack(curve))
     found = list(first)

@@ -55,7 +55,7 @@ def phi(x: Float[Array, " n"], count: int) -> list[Float[Array, " n"]]:
     return [jnp.where(small, a, b) for a, b in zip(series, found, strict=True)]
 
 
-def newton_basis(nodes: Float[Array, " k"]) -> Float[Array, "k+1 k+2"]:
+def newton_basis(nodes: Float[Array, " k"]) -> Float[Array, "rows columns"]:
     """Coefficients of `1, (s - s_0), (s - s_0)(s - s_1), ...` by powers of s."""
     row = jnp.zeros(len(nodes) + 2).at[0].set(1.0)
     rows = [row]
