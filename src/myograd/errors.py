@@ -35,8 +35,20 @@ class ActivationWarning(UserWarning):
     """An activation or excitation outside 0 to 1 was clamped."""
 
 
+class ControlWarning(UserWarning):
+    """A table of controls leaves out muscles or actuators, which are then not excited."""
+
+
 class FiberLengthWarning(UserWarning):
     """A fibre length is shorter than its muscle allows, and was clamped to that; or longer than the muscle's path."""
+
+
+class AngleWarning(UserWarning):
+    """An angle is so large that it is probably in degrees."""
+
+
+class MotionWarning(UserWarning):
+    """A table of motion does not say all that a model needs; the message says what was assumed."""
 
 
 def nearest(name: str, known: Iterable[str]) -> str:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import functools
 import inspect
+import warnings
 from collections.abc import Callable
 from dataclasses import fields, is_dataclass, replace
 from typing import Any, TypeVar
@@ -13,7 +14,8 @@ import jax.numpy as jnp
 import numpy as np
 from jax.core import Tracer
 
-from ..errors import ModelError, UnsupportedError, nearest
+from ..errors import AngleWarning, ModelError, UnsupportedError, nearest
+from ..files.tables.table import FARTHEST_TURN
 from ..model.model import Model
 from .guard import checked, is_quiet
 
@@ -99,7 +101,22 @@ def _checked(model: Model, function: str, name: str, value: Any, accept: tuple[s
         bad = [str(names[0][i]) for i in np.flatnonzero(rows) if names[0][i] not in accept]
         if bad or not value.ndim:  # what is accepted as not computed may be NaN
             raise ModelError(f"{function}: {name} is not finite{' for ' if bad else ''}{', '.join(bad[:8])}")
+    if name == "q" and isinstance(value, np.ndarray):
+        _warn_of_degrees(model, function, value)
     return jnp.asarray(value, float)
+
+
+def _warn_of_degrees(model: Model, function: str, q: np.ndarray) -> None:
+    """Angles are in radians; someone who gives degrees turns the joints round and round."""
+    far = np.flatnonzero((np.abs(q) > FARTHEST_TURN) & np.array(model.names.rotational, bool))
+    if len(far):
+        name, angle = model.coordinate_names[far[0]], float(q[far[0]])
+        warnings.warn(
+            f"{function}: {name} is {angle:.4g} rad, {np.rad2deg(angle):.0f} degrees. Angles are in radians: {angle:.4g} degrees "
+            f"are {angle:.4g} * mg.deg",
+            AngleWarning,
+            stacklevel=5,
+        )
 
 
 def _accepted(model: Model, function: str, accept: Any) -> tuple[str, ...]:

@@ -10,16 +10,15 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 
-import jax
 import jax.numpy as jnp
 import numpy as np
-from jaxtyping import Array, Float
 from scipy import interpolate, signal
 
-from ..dynamics import constraints
 from ..errors import MyogradError, nearest
-from ..files.tables.table import Table, need_radians
+from ..files.motions import table_coordinates
+from ..files.tables.table import Table
 from ..model.model import Model
+from .motions import obeying
 
 UNEVEN = 1e-3  # largest difference of two steps in time, relative
 SHORTEST = 0.5  # s
@@ -147,7 +146,8 @@ def read_recording(
     for table, what in ((motion, "motion"), (emg, "EMG")):
         _check_even(table, f"recording {name!r}: the {what}")
     rate = 1 / np.median(np.diff(motion.time))
-    angles = _angles(model, motion, name)
+    found = table_coordinates(model, motion, f"recording {name!r}: the motion")
+    found.need(model, motion, f"recording {name!r}: the motion")
     channels = _channels(model, emg, name)
     start, end = max(motion.time[0], emg.time[0]), min(motion.time[-1], emg.time[-1])
     if end - start < SHORTEST:
@@ -159,7 +159,7 @@ def read_recording(
     if step is None:
         step = min(float(np.median(np.diff(table.time))) for table in (motion, emg))
     time = start + step * np.arange(int((end - start) / step + 1e-6) + 1)
-    q, u, udot = smooth_motion(model, motion.time, angles, time, rate, low_pass)
+    q, u, udot = smooth_motion(model, motion.time, found.values, time, rate, low_pass)
     values = np.column_stack([np.interp(time, emg.time, emg[column]) for column in channels.values()])
     return Recording(name, time, q, u, udot, values, tuple(channels), low_pass=low_pass)
 
@@ -176,38 +176,6 @@ def _check_even(table: Table, what: str) -> None:
             f"{what} has a gap: {table.time[gap]:.4g} s is followed by {table.time[gap + 1]:.4g} s, where the usual step is "
             f"{usual:.4g} s; fill the gap, or cut"
         )
-
-
-def _angles(model: Model, motion: Table, name: str) -> np.ndarray:
-    """[n, c] coordinates, in radians; those that constraints set may be missing."""
-    given = set(model.constraints.explicit.tolist())
-    rotational = [
-        c
-        for c, turns in zip(model.coordinate_names, model.names.rotational, strict=True)
-        if turns and _column(motion, c) is not None
-    ]
-    names = {_column(motion, c): c for c in model.coordinate_names if _column(motion, c) is not None}
-    for i, c in enumerate(model.coordinate_names):
-        if i not in given and c not in names.values():
-            raise MyogradError(
-                f"recording {name!r}: the motion has no column for coordinate {c!r}"
-                f"{nearest(c, [column for column in motion.names if column not in names])}"
-            )
-    radians = motion.to_radians([_column(motion, c) for c in rotational])  # pyright: ignore[reportArgumentType]
-    angles = np.tile(np.asarray(model.coordinates.default, float), (len(motion), 1))
-    for column, c in names.items():
-        angles[:, model.coordinate_names.index(c)] = radians[column]  # pyright: ignore[reportArgumentType]
-    for c in rotational:
-        need_radians(f"recording {name!r}: {c}", float(np.abs(angles[:, model.coordinate_names.index(c)]).max()))
-    return angles
-
-
-def _column(motion: Table, coordinate: str) -> str | None:
-    """The column of a coordinate: its name, or the end of its path (`/jointset/elbow/elbow_flexion/value`)."""
-    for column in motion.names:
-        if column == coordinate or column.endswith(f"/{coordinate}/value"):
-            return column
-    return None
 
 
 def _channels(model: Model, emg: Table, name: str) -> dict[str, str]:
@@ -261,20 +229,6 @@ def follow(
         )
     q, u, udot = (np.asarray(part) for part in obeying(model, *map(jnp.asarray, (time, q, qdot, qddot))))
     return q, u, udot
-
-
-@jax.jit
-def obeying(
-    model: Model, time: Float[Array, " T"], q: Float[Array, "T c"], u: Float[Array, "T c"], udot: Float[Array, "T c"]
-) -> tuple[Float[Array, "T c"], Float[Array, "T c"], Float[Array, "T c"]]:
-    """A motion in which the coordinates that constraints set follow from the free ones, or from the time."""
-
-    def of(time: Array, q: Array, u: Array, udot: Array) -> tuple[Array, Array, Array]:
-        q = constraints.explicit_coordinates(model, q, time)
-        u = constraints.explicit_speeds(model, q, u, time)
-        return q, u, constraints.explicit_accelerations(model, q, u, udot, time)
-
-    return jax.vmap(of)(time, q, u, udot)
 
 
 def select_channels(recording: Recording, names: Sequence[str]) -> np.ndarray:

@@ -7,8 +7,9 @@ stacked. What the file says is carried along (`Document`), and takes no part in 
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
-from typing import TypeVar
+from collections.abc import Mapping
+from dataclasses import FrozenInstanceError, dataclass, replace
+from typing import Any, TypeVar
 
 import equinox as eqx
 import jax.numpy as jnp
@@ -27,7 +28,20 @@ from .structure import Constraints, Muscles, Names, Paths, PathWraps, Tree
 AnyTerm = TypeVar("AnyTerm", bound=Term)
 
 
-class Bodies(eqx.Module):
+class Values(eqx.Module):
+    """Numbers of a model. They do not change; trying to says how a changed copy is made."""
+
+    def __setattr__(self, name: str, value: Any) -> None:
+        try:
+            super().__setattr__(name, value)
+        except FrozenInstanceError:
+            raise FrozenInstanceError(
+                f"a model does not change, so {name!r} cannot be set; a changed copy is made by "
+                "mg.with_values(model, {'femur_r.mass': 9.5}), or of whole arrays by eqx.tree_at"
+            ) from None
+
+
+class Bodies(Values):
     mass: Float[Array, " bodies"]
     """[kg]"""
     mass_center: Float[Array, "3 bodies"]
@@ -36,7 +50,7 @@ class Bodies(eqx.Module):
     """xx yy zz xy xz yz about the mass centre, in the body frame [kg m^2]"""
 
 
-class Joints(eqx.Module):
+class Joints(Values):
     """Link k hangs on joint k; ground's entries (k = 0) are unused.
 
     The amounts of the transform axes are `y = slopes q + offsets + splines(q)`: rotations [rad] about and translations [m]
@@ -55,13 +69,13 @@ class Joints(eqx.Module):
     radii: Float[Array, "3 e"]
 
 
-class Coordinates(eqx.Module):
+class Coordinates(Values):
     default: Float[Array, " c"]
     default_speed: Float[Array, " c"]
     range: Float[Array, "2 c"]
 
 
-class ConstraintParameters(eqx.Module):
+class ConstraintParameters(Values):
     """Numbers of the constraints; which coordinates and links they tie is in `structure.Constraints`."""
 
     coupler_slopes: Float[Array, "d c"]
@@ -75,7 +89,7 @@ class ConstraintParameters(eqx.Module):
     distance: Float[Array, " x"]
 
 
-class PathValues(eqx.Module):
+class PathValues(Values):
     location: Float[Array, "3 p"]
     """of fixed points in their body, of moving points' frames in theirs [m]"""
     moving_rotation: Float[Array, "3 3 v"]
@@ -85,7 +99,7 @@ class PathValues(eqx.Module):
     conditional_range: Float[Array, "2 k"]
 
 
-class Surfaces(eqx.Module):
+class Surfaces(Values):
     """Wrapping surfaces."""
 
     rotation: Float[Array, "3 3 f"]
@@ -95,7 +109,7 @@ class Surfaces(eqx.Module):
     """cylinder: radius, length; sphere: radius; ellipsoid: half axes; torus: inner and outer radius [m]"""
 
 
-class MuscleValues(eqx.Module):
+class MuscleValues(Values):
     """One number per muscle. Zero, and not used, for classes that have no such number."""
 
     max_isometric_force: Float[Array, " m"]
@@ -137,7 +151,7 @@ class Document:
         return hash(Document)
 
 
-class Model(eqx.Module):
+class Model(Values):
     """A body ready to be computed with. Made by `load_model` or `compile_model`; saved by `save_model`."""
 
     gravity: Float[Array, "3"]
@@ -218,6 +232,12 @@ class Model(eqx.Module):
             if not isinstance(term, Term):
                 raise ModelError(f"with_terms takes instances of Term, not {term!r}"[:200])
         return replace(self, terms=(*self.terms, *terms))
+
+    def with_values(self, values: Mapping[str, Any]) -> Model:
+        """A copy with other numbers, `{"femur_r.mass": 9.5}`: see `myograd.with_values`."""
+        from .parameters import with_values
+
+        return with_values(self, values)
 
     def __repr__(self) -> str:
         n = self.names

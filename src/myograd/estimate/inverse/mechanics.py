@@ -32,7 +32,8 @@ from ...path.length import lengths_and_gradient
 from ...system.forces import need_forces
 from ...system.rates import applied_forces
 from ...system.state import State
-from ..recording import Recording, check_recording, obeying
+from ..motions import obeying
+from ..recording import Recording, check_recording
 from .regressors import regressors
 
 CHUNK = 32  # samples at a time

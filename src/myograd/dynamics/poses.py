@@ -1,0 +1,114 @@
+"""Poses by name: one from coordinates in degrees or radians, many from a table of motion."""
+
+from __future__ import annotations
+
+import os
+import warnings
+from collections.abc import Mapping
+from dataclasses import dataclass
+from math import pi
+from pathlib import Path
+from typing import Any
+
+import jax
+import jax.numpy as jnp
+import numpy as np
+from jaxtyping import Array, Bool, Float
+
+from ..errors import ModelError, MotionWarning, nearest
+from ..files.motions import table_coordinates
+from ..files.tables.formats import read_table
+from ..files.tables.table import Table
+from ..model.model import Model
+from .assembly import assemble
+from .guard import checked
+
+deg = pi / 180
+"""One degree in radians: `-60 * mg.deg`."""
+
+
+def pose(
+    model: Model, values: Mapping[str, Any] | None = None, *, degrees: bool = False, **coordinates: Any
+) -> Float[Array, " c"]:
+    """Coordinates [rad, m] of the default pose with some of them changed by name, and constraints satisfied.
+
+        mg.pose(model, knee_angle_r=-60 * mg.deg)
+        mg.pose(model, {"knee_angle_r": -60, "pelvis_ty": 0.9}, degrees=True)
+
+    `degrees`: angles are in degrees; translations are in metres always. What couplers set follows. Values may be traced.
+    """
+    chosen = {**(values or {}), **coordinates}
+    q = model.default_pose()
+    free = set(model.constraints.free.tolist())
+    for name, value in chosen.items():
+        if name not in model.coordinate_names:
+            raise ModelError(f"{model.name!r} has no coordinate {name!r}{nearest(name, model.coordinate_names)}")
+        i = model.coordinate_names.index(name)
+        if i not in free:
+            raise ModelError(
+                f"coordinate {name!r} of {model.name!r} cannot be chosen: a coupler, a lock or a prescribed motion sets it"
+            )
+        if np.shape(value) != ():
+            raise ModelError(f"coordinate {name!r} is one number, not an array of shape {np.shape(value)}")
+        q = q.at[i].set(value * deg if degrees and model.names.rotational[i] else value)
+    return assemble(model, q)
+
+
+@dataclass(frozen=True, eq=False)
+class Motion:
+    """Poses over time."""
+
+    time: np.ndarray
+    """[n] s"""
+    q: np.ndarray
+    """[n, c] rad, m, in the order of `model.coordinate_names`"""
+    given: tuple[str, ...]
+    """coordinates that the table has; the others are at their defaults, or follow by constraints"""
+
+    def __len__(self) -> int:
+        return len(self.time)
+
+
+def read_motion(model: Model, source: Table | str | os.PathLike[str]) -> Motion:
+    """Poses from a table of coordinates over time: OpenSim's `.mot` of inverse kinematics, or a `.sto` of states.
+
+    Degrees or radians as the header says. Columns are named after coordinates, or by OpenSim's path to them. Coordinates
+    without a column are at their defaults (a MotionWarning lists them), and constraints are satisfied.
+    """
+    table = source if isinstance(source, Table) else read_table(source)
+    what = "the motion" if isinstance(source, Table) else str(Path(source))
+    found = table_coordinates(model, table, what)
+    if not found.given.any():
+        first = ", ".join(model.coordinate_names[:4])
+        raise ModelError(f"{what} has no column named after a coordinate of {model.name!r} ({first}, ...)")
+    bad = np.argwhere(~np.isfinite(found.values))
+    if len(bad):
+        row, column = bad[0]
+        raise ModelError(
+            f"{what}: {model.coordinate_names[column]} is not finite at {table.time[row]:g} s; fill the gap, or cut"
+        )
+    missing = [model.coordinate_names[i] for i in model.constraints.free if not found.given[i]]
+    if missing:
+        shown = ", ".join(missing[:8]) + (f" and {len(missing) - 8} more" if len(missing) > 8 else "")
+        warnings.warn(f"{what} has no column for {shown}: at the default there", MotionWarning, stacklevel=2)
+    given = tuple(name for name, has in zip(model.coordinate_names, found.given, strict=True) if has)
+    return Motion(table.time, assembled(model, found.values, table.time, what), given)
+
+
+def assembled(model: Model, q: np.ndarray, time: np.ndarray, what: str = "the motion") -> np.ndarray:
+    """Poses [n, c] at times [n] with constraints satisfied (`assemble`); raises at the first time at which they cannot be."""
+    found, failed = _assembled(model, jnp.asarray(q), jnp.asarray(time))
+    if failed.any():
+        row = int(np.argmax(failed))
+        try:
+            assemble(model, q[row], time[row])
+        except ModelError as error:
+            raise ModelError(f"{what} at {time[row]:g} s: {error}") from None
+    return np.asarray(found)
+
+
+@jax.jit
+def _assembled(
+    model: Model, q: Float[Array, "n c"], time: Float[Array, " n"]
+) -> tuple[Float[Array, "n c"], Bool[Array, " n"]]:
+    return jax.vmap(lambda q, time: checked(assemble)(model, q, time))(q, time)
