@@ -5,7 +5,8 @@
     q = mg.assemble(model, model.default_pose())
     mg.moment_arms(model, q)
 
-Names are imported when first used, so that reading and checking files does not wait for JAX.
+Names are imported when first used, so that reading and checking files does not wait for JAX. Type checkers and editors read
+them from `__init__.pyi`, which `scripts/front_door.py` writes.
 """
 
 from __future__ import annotations
@@ -30,6 +31,7 @@ _PLACES = {
         "assemble constraint_bias constraint_errors constraint_jacobian coupling_matrix project_speeds"
     ),
     "dynamics.batch": "batched",
+    "dynamics.poses": "Motion deg pose read_motion",
     "muscle.api": "activation_derivative muscle_dynamics muscle_equilibrium muscle_force_balance",
     "muscle.activation": "activation_rate integrate_activation",
     "muscle.state": "MuscleState",
@@ -52,6 +54,7 @@ _PLACES = {
     "files.models": "load_model save_model",
     "model.compile.model": "compile_model",
     "model.model": "Model",
+    "model.labels": "to_pandas",
     "model.parameters": "Selection parameter_places values_of with_values",
     "force.term": "Energy Instant Loads Term",
     "files.tables.table": "Table",
@@ -59,9 +62,13 @@ _PLACES = {
     "files.osim.read": "read_osim",
     "files.osim.write": "write_osim",
     "model.description": "ModelDescription",
-    "errors": "ActivationWarning FiberLengthWarning FileFormatError ModelError MyogradError UnsupportedError UnsupportedWarning",
+    "errors": (
+        "ActivationWarning AngleWarning ControlWarning FiberLengthWarning FileFormatError ModelError MotionWarning "
+        "MyogradError UnsupportedError UnsupportedWarning"
+    ),
 }
 _HOME = {name: place for place, names in _PLACES.items() for name in names.split()}
+_FOLDERS = ("models", "tools")
 __all__ = sorted(_HOME)  # pyright: ignore[reportUnsupportedDunderAll]
 
 
@@ -70,10 +77,12 @@ def __getattr__(name: str) -> Any:
         new = _deprecated.NAMES[name]
         _deprecated.warn(f"myograd.{name}", f"myograd.{new}")
         name = new
+    if name in _FOLDERS:
+        return importlib.import_module(f".{name}", __name__)
     if name not in _HOME:
         raise AttributeError(f"module 'myograd' has no attribute {name!r}")
     return getattr(importlib.import_module(f".{_HOME[name]}", __name__), name)
 
 
 def __dir__() -> list[str]:
-    return [*__all__, "__version__"]
+    return [*__all__, *_FOLDERS, "__version__"]

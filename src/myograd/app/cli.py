@@ -9,6 +9,7 @@ from typing import Annotated
 import typer
 
 import myograd
+from myograd.app.commands.analyze import analyze
 from myograd.app.commands.check import check
 from myograd.app.commands.convert import convert
 from myograd.app.commands.demo import demo
@@ -27,7 +28,7 @@ app = typer.Typer(
     add_completion=False,
     pretty_exceptions_enable=False,
 )
-for command in (info, check, convert, moment_arms, simulate, identify, demo, study):
+for command in (info, check, convert, moment_arms, analyze, simulate, identify, demo, study):
     app.command(command.__name__.replace("_", "-"))(command)
 
 

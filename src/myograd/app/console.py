@@ -63,6 +63,14 @@ def check_output(path: Path | None, ending: str) -> None:
         raise MyogradError(f"there is no folder {path.resolve().parent} to write {path.name} into")
 
 
+def check_folder(path: Path) -> None:
+    """Raise before any work is done if files could not be written into this folder; it may not exist yet."""
+    if path.exists() and not path.is_dir():
+        raise MyogradError(f"{path} is a file; results are written into a folder")
+    if not path.resolve().parent.is_dir():
+        raise MyogradError(f"there is no folder {path.resolve().parent} to make {path.name} in")
+
+
 def check_new_model(path: Path, force: bool) -> None:
     """Raise if a model could not be written there, or would replace a file without --force."""
     check_output(path, ".osim")

@@ -5,6 +5,7 @@ A table's columns are joined by straight lines, as OpenSim's PrescribedControlle
 
 from __future__ import annotations
 
+import warnings
 from collections.abc import Callable
 from typing import Any
 
@@ -14,7 +15,7 @@ import numpy as np
 from jax.core import Tracer
 from jaxtyping import Array, Float
 
-from ..errors import ModelError, nearest
+from ..errors import ControlWarning, ModelError, nearest
 from ..files.tables.table import Table
 from ..model.model import Model
 from ..system.state import State
@@ -64,8 +65,8 @@ def controller(model: Model, controls: Any) -> Any:
 def signal_of(model: Model, table: Table) -> ControlSignal:
     """A table's columns as controls of a model.
 
-    A column is called as the muscle or actuator, or by OpenSim's path to it (`/forceset/NAME`). Each must be there once, and
-    nothing else.
+    A column is called as the muscle or actuator, or by OpenSim's path to it (`/forceset/NAME`). What has no column is not
+    excited, as in OpenSim, and told by a ControlWarning; a column of anything else is an error.
     """
     short = [name.removesuffix("/excitation").rsplit("/", 1)[-1] for name in table.names]
     for name, plain in zip(table.names, short, strict=True):
@@ -78,11 +79,15 @@ def signal_of(model: Model, table: Table) -> ControlSignal:
             raise ModelError(f"controls: there are {short.count(plain)} columns for {plain!r}")
     missing = [name for name in model.control_names if name not in short]
     if missing:
-        raise ModelError(
-            f"controls: {len(missing)} of the model's {len(model.control_names)} muscles and actuators have no column: "
-            f"{', '.join(missing[:8])}{', ...' if len(missing) > 8 else ''}"
+        warnings.warn(
+            f"controls: {len(missing)} of the {len(model.control_names)} muscles and actuators of {model.name!r} have no column, "
+            f"and are not excited: {', '.join(missing[:8])}{', ...' if len(missing) > 8 else ''}",
+            ControlWarning,
+            stacklevel=4,
         )
-    values = table.data[:, [short.index(name) for name in model.control_names]]
+    values = np.zeros((len(table), len(model.control_names)))
+    for column, name in enumerate(short):
+        values[:, model.control_names.index(name)] = table.data[:, column]
     found = ControlSignal(jnp.asarray(table.time), jnp.asarray(values))
     _check_signal(model, found)
     return found

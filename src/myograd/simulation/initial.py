@@ -45,14 +45,23 @@ def state_from_table(model: Model, table: Table, time: float | None = None, acce
         row = int(np.argmin(np.abs(table.time - time)))
         if abs(table.time[row] - time) > 1e-6:
             raise ModelError(f"the table has no row at {time:g} s; nearest is {table.time[row]:g} s")
+    values = state_columns(model, table)
+    state = initial_state(model, *(values[kind][row] for kind in ("value", "speed", "activation")), accept=accept)
+    fibers = np.where(np.isnan(values["fiber_length"][row]), state.fiber_length, values["fiber_length"][row])
+    return State(state.q, state.u, state.activation, jnp.asarray(fibers), jnp.asarray(float(table.time[row])))
+
+
+def state_columns(model: Model, table: Table) -> dict[str, np.ndarray]:
+    """`value` and `speed` [n, c], `activation` and `fiber_length` [n, m] of a table of states, in radians and metres. What has no
+    column is at its default, at rest, or, of fibres, NaN."""
+    n = len(table)
     values = {
-        "value": np.array(model.default_pose()),
-        "speed": np.zeros(len(model.coordinate_names)),
-        "activation": np.array(default_activation(model)),
-        "fiber_length": np.full(len(model.muscle_names), np.nan),
+        "value": np.tile(np.asarray(model.default_pose()), (n, 1)),
+        "speed": np.zeros((n, len(model.coordinate_names))),
+        "activation": np.tile(np.asarray(default_activation(model)), (n, 1)),
+        "fiber_length": np.full((n, len(model.muscle_names)), np.nan),
     }
-    degrees = table.in_degrees
-    for name, number in zip(table.names, table.data[row], strict=True):
+    for name, column in zip(table.names, table.data.T, strict=True):
         owner, _, kind = name.rpartition("/") if name.count("/") > 1 else (name, "", "value")
         owner = owner.rsplit("/", 1)[-1]
         known = model.coordinate_names if kind in ("value", "speed") else model.muscle_names
@@ -60,14 +69,10 @@ def state_from_table(model: Model, table: Table, time: float | None = None, acce
             raise ModelError(f"column {name!r} is not a state of {model.name!r}{nearest(owner, known)}")
         i = known.index(owner)
         rotational = kind in ("value", "speed") and model.names.rotational[i]
-        turned = degrees and rotational
-        if rotational and kind == "value" and not degrees:
-            need_radians(f"column {name!r}", number)
-        values[kind][i] = np.deg2rad(number) if turned else number
-    state = initial_state(model, values["value"], values["speed"], values["activation"], accept=accept)
-    given = np.isfinite(values["fiber_length"])
-    fibers = jnp.where(given, jnp.asarray(np.where(given, values["fiber_length"], 0.0)), state.fiber_length)
-    return State(state.q, state.u, state.activation, fibers, jnp.asarray(float(table.time[row])))
+        if rotational and kind == "value" and not table.in_degrees:
+            need_radians(f"column {name!r}", float(np.nanmax(np.abs(column), initial=0.0)))
+        values[kind][:, i] = np.deg2rad(column) if table.in_degrees and rotational else column
+    return values
 
 
 def default_activation(model: Model) -> Array:

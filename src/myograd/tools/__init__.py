@@ -1,2 +1,9 @@
-"""Whole tools: from recordings to a result, with all checks. Nothing here prints, reads the clock, or writes files other than
-checkpoints; progress is passed to callbacks."""
+"""Whole tools, from recordings to results, as functions that print nothing: `mg.tools.identify(...)`. The command line is a thin
+layer over them."""
+
+from __future__ import annotations
+
+from .analysis import Analysis as Analysis
+from .analysis import analyze as analyze
+from .identification import identify as identify
+from .result import Result as Result

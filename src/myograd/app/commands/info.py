@@ -32,12 +32,27 @@ def info(
     muscles: Annotated[
         bool, typer.Option("--muscles", help="List each muscle: class, strength, lengths, pennation, path, wraps.")
     ] = False,
+    parameters: Annotated[
+        bool,
+        typer.Option(
+            "--parameters", help="List every number that has a name: what with_values and identify --also take."
+        ),
+    ] = False,
     as_json: Json = False,
 ) -> None:
     """Show what a model consists of: joints and coordinates, mass, constraints, muscles.
 
-    With --muscles, JSON also has the list `each_muscle`.
+    With --muscles, JSON also has the list `each_muscle`; with --parameters it is the parameters alone.
     """
+    if parameters:
+        from myograd.app.parameters import parameters_data, parameters_view
+
+        listed = parameters_data(find(model))
+        if as_json:
+            print_json(listed)
+        else:
+            out.print(parameters_view(listed))
+        return
     description = read_osim(find(model))
     if as_json:
         each = {"each_muscle": muscles_data(description)} if muscles else {}

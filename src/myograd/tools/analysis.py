@@ -1,0 +1,122 @@
+"""Muscles along a motion, as OpenSim's MuscleAnalysis: from coordinates or states over time to tables of lengths, velocities,
+forces, powers and moment arms."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from os import PathLike
+
+import jax
+import jax.numpy as jnp
+import numpy as np
+from jaxtyping import Array, Float
+
+from ..dynamics.poses import assembled, read_motion
+from ..errors import MyogradError
+from ..estimate.motions import differentiated
+from ..files.tables.formats import read_table
+from ..files.tables.table import Table
+from ..model.model import Model
+from ..simulation.initial import default_activation, state_columns
+from ..system.forces import need_forces
+from ..system.muscle_analysis import quantities_over_time
+from ..system.rates import equilibrium_state
+from ..system.state import State
+from .result import Result
+
+Source = Table | str | PathLike[str]
+
+
+@dataclass(frozen=True, eq=False, kw_only=True)
+class Analysis(Result):
+    """What the muscles do along a motion."""
+
+    model: Model
+    time: np.ndarray
+    """[n] s"""
+    quantities: dict[str, np.ndarray]
+    """`Length`, `FiberVelocity`, `TendonForce`, ... [n, m], by OpenSim's names (`system.muscle_analysis.QUANTITIES`)"""
+    moment_arms: np.ndarray
+    """[n, m, c] m; NaN for coordinates about which there is none"""
+
+    def tables(self) -> dict[str, Table]:
+        """One for each quantity, and `MomentArm_COORDINATE` and `Moment_COORDINATE` for each independent coordinate."""
+        names = self.model.muscle_names
+        found = {name: Table(self.time, values, names) for name, values in self.quantities.items()}
+        for coordinate in self.model.independent_coordinates:
+            arms = self.moment_arms[:, :, self.model.coordinate_names.index(coordinate)]
+            found[f"MomentArm_{coordinate}"] = Table(self.time, arms, names)
+            found[f"Moment_{coordinate}"] = Table(self.time, arms * self.quantities["TendonForce"], names)
+        return found
+
+
+def analyze(
+    model: Model,
+    motion: Source | None = None,
+    *,
+    states: Source | None = None,
+    activation: float | None = None,
+    accept: tuple[str, ...] = (),
+) -> Analysis:
+    """Lengths, velocities, forces, powers and moment arms of all muscles along a motion.
+
+    `motion`: coordinates over time (`.mot`), whose speeds are those of splines through them, as OpenSim's; muscles are then in
+    equilibrium at `activation`, or at the file's default. `states`: coordinates, speeds, activations and fibre lengths, as
+    `simulate` and OpenSim write them. One of the two is needed.
+    """
+    if (motion is None) == (states is None):
+        raise MyogradError("analyze takes either a motion (coordinates over time) or states, one of the two")
+    if not model.muscle_names:
+        raise MyogradError(f"{model.name!r} has no muscles to be analysed")
+    need_forces(model, "analyze", accept)
+    if motion is not None:
+        along = _balanced(model, motion, activation, accept)
+    elif activation is not None:
+        raise MyogradError("states have their own activations: leave out activation")
+    else:
+        assert states is not None
+        along = _recorded(model, states, accept)
+    controls = np.zeros((len(along.q), len(model.control_names)))
+    controls[:, list(model.muscle_classes.control)] = along.activation
+    quantities, arms = quantities_over_time(model, along, jnp.asarray(controls))
+    return Analysis(
+        model=model,
+        time=np.asarray(along.time),
+        quantities={name: np.asarray(values) for name, values in quantities.items()},
+        moment_arms=np.asarray(arms),
+    )
+
+
+def _balanced(model: Model, motion: Source, activation: float | None, accept: tuple[str, ...]) -> State:
+    """States along a motion, muscles in equilibrium."""
+    found = read_motion(model, motion)
+    q, u, _ = (jnp.asarray(x) for x in differentiated(model, found.time, found.q))
+    level = default_activation(model) if activation is None else jnp.full(len(model.muscle_names), float(activation))
+    return _equilibrium(model, jnp.asarray(found.time), q, u, jnp.broadcast_to(level, (len(q), len(level))), accept)
+
+
+def _recorded(model: Model, states: Source, accept: tuple[str, ...]) -> State:
+    """States as a table has them; fibres that it lacks are in equilibrium."""
+    table = states if isinstance(states, Table) else read_table(states)
+    values = state_columns(model, table)
+    q = jnp.asarray(assembled(model, values["value"], table.time, "the states"))
+    time, u, activation = (jnp.asarray(x) for x in (table.time, values["speed"], values["activation"]))
+    fibers = values["fiber_length"]
+    if np.isnan(fibers).any():
+        balanced = _equilibrium(model, time, q, u, activation, accept)
+        fibers = np.where(np.isnan(fibers), balanced.fiber_length, fibers)
+    return State(q, u, activation, jnp.asarray(fibers), time)
+
+
+def _equilibrium(
+    model: Model,
+    time: Float[Array, " n"],
+    q: Float[Array, "n c"],
+    u: Float[Array, "n c"],
+    activation: Float[Array, "n m"],
+    accept: tuple[str, ...],
+) -> State:
+    balanced = jax.jit(
+        lambda model, *rows: jax.lax.map(lambda row: equilibrium_state(model, *row, accept=accept), rows, batch_size=32)
+    )(model, q, u, activation)
+    return State(balanced.q, balanced.u, balanced.activation, balanced.fiber_length, time)
