@@ -82,7 +82,7 @@ def measure_here(name: str, seconds: float) -> GradientCost:
     def last(excitation: jax.Array) -> tuple[jax.Array, jax.Array]:
         motion = mg.simulate(model, start, mg.ControlSignal(knots, excitation), at=[DURATION])
         end = motion.at(-1)
-        return jnp.sum(weights * jnp.stack([end.q, end.u])), motion.steps
+        return jnp.sum(weights * jnp.stack([end.q, end.u])), jnp.asarray(motion.steps)
 
     rollout, gradient = jax.jit(last), jax.jit(jax.value_and_grad(last, has_aux=True))
     _, steps = jax.block_until_ready(rollout(excitation))

@@ -104,9 +104,7 @@ def _recorded() -> Case:
         q = np.array(model.default_pose())
         q[columns], u = data["q"][0], np.zeros_like(q)
         u[columns] = data["qd"][0]
-        start = mg.State(
-            *(jnp.asarray(x) for x in (q, u, data["activation"][0], data["fiber_length"][0])), jnp.zeros(())
-        )
+        start = mg.State(q, u, data["activation"][0], data["fiber_length"][0], jnp.zeros(()))
         return Case("arm16", path, model, start, data["time"], data["excitation"])
 
 

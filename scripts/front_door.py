@@ -26,7 +26,7 @@ from jaxtyping import Bool, Float, Int
 
 from . import models as models
 from . import tools as tools
-from ._typing import ArrayLike
+from ._arrays import ArrayLike
 '''
 
 

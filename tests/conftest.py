@@ -14,10 +14,10 @@ os.environ.setdefault("XLA_FLAGS", "--xla_backend_optimization_level=0 --xla_cpu
 
 from jaxtyping import install_import_hook
 
+from oracle_pack import FILES, MODELS, NO_PACK, PACK
+
 # Shapes and types of every function of the package are checked while its tests run.
 install_import_hook("myograd", "type_checks.checker")
-
-from oracle_pack import FILES, MODELS, NO_PACK, PACK
 
 
 def _params(paths: list[Path]) -> list:

@@ -38,7 +38,7 @@ ROOMS = (
     "studies",
     "app",
 )
-OPEN = {"errors", "models", "_deprecated", "_typing"}  # any room may use these
+OPEN = {"errors", "models", "_deprecated", "_arrays"}  # any room may use these
 USERS = {"studies", "app"}  # these may also use the public names, from `myograd` itself
 
 

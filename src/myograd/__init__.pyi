@@ -5,7 +5,7 @@ from jaxtyping import Float
 
 from . import models as models
 from . import tools as tools
-from ._typing import ArrayLike
+from ._arrays import ArrayLike
 from .diagnostics.discontinuities import Discontinuity as Discontinuity
 from .diagnostics.discontinuities import length_discontinuities as length_discontinuities
 from .dynamics.batch import batched as batched

@@ -51,7 +51,7 @@ def test_nan_names_the_coordinate(pendulum):
 
 def test_not_numbers(pendulum):
     with pytest.raises(mg.ModelError, match="q must be numbers"):
-        mg.body_poses(pendulum, "upright")
+        mg.body_poses(pendulum, "upright")  # pyright: ignore[reportArgumentType]
 
 
 def test_wrench_and_location_shapes(pendulum):
@@ -63,7 +63,7 @@ def test_wrench_and_location_shapes(pendulum):
 
 def test_not_a_model():
     with pytest.raises(TypeError, match=r"body_poses takes a Model first \(see load_model\), not a str"):
-        mg.body_poses("arm26.osim", [0.0])
+        mg.body_poses("arm26.osim", [0.0])  # pyright: ignore[reportArgumentType]
 
 
 def test_unknown_names(pendulum):
@@ -74,7 +74,7 @@ def test_unknown_names(pendulum):
     with pytest.raises(mg.ModelError, match="method is 'force', 'length' or 'velocity'"):
         mg.moment_arms(pendulum, [0.0, 0.0], method="exact")
     with pytest.raises(AttributeError, match="no attribute 'momentarms'"):
-        mg.momentarms  # noqa: B018
+        mg.momentarms  # noqa: B018  # pyright: ignore[reportAttributeAccessIssue]
 
 
 def massless(description):

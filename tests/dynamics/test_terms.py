@@ -217,7 +217,7 @@ def test_forces_of_the_wrong_form_are_refused():
 
     class Bare(Term):
         def force(self, model: mg.Model, now: Instant) -> mg.Loads:
-            return jnp.ones(2)
+            return jnp.ones(2)  # pyright: ignore[reportReturnType]
 
     model = loaded(OWN["double_pendulum"])
     state = mg.equilibrium_state(model, [0.1, 0.2], [0.0, 0.0], jnp.full(len(model.muscle_names), 0.2))
@@ -229,7 +229,7 @@ def test_forces_of_the_wrong_form_are_refused():
         with pytest.raises(mg.ModelError, match=message):
             mg.applied_forces(model.with_terms(term), state, controls)
     with pytest.raises(mg.ModelError, match="takes instances of Term, not 3"):
-        model.with_terms(3)
+        model.with_terms(3)  # pyright: ignore[reportArgumentType]
 
 
 def test_masses_of_terms_are_not_forgotten(pair: tuple[mg.Model, mg.Model, Shuttle]):

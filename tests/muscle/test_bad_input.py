@@ -118,9 +118,9 @@ def test_rigid_tendons_do_not_ask_for_a_fiber_length(model: mg.Model):
 def test_a_state_is_asked_for():
     model = mg.load_model(model_path("planar_leg"))
     with pytest.raises(TypeError, match=r"state_derivative takes a State \(see equilibrium_state\), not a tuple"):
-        mg.state_derivative(model, (1, 2), np.zeros(3))
+        mg.state_derivative(model, (1, 2), np.zeros(3))  # pyright: ignore[reportArgumentType]
     with pytest.raises(TypeError, match="muscle_dynamics takes a Model first"):
-        mg.muscle_dynamics("arm", Q, U, HALF, HALF)
+        mg.muscle_dynamics("arm", Q, U, HALF, HALF)  # pyright: ignore[reportArgumentType]
 
 
 # Parameters --------------------------------------------------------------------------------------------------

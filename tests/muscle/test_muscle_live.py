@@ -130,7 +130,9 @@ def compare(ours: mg.MuscleState, theirs: dict[str, np.ndarray], prefix: str, to
         gap = np.where(known, np.abs(getattr(ours, key) - np.where(known, expected, 0.0)) / scale, 0.0)
         worst = np.unravel_index(gap.argmax(), gap.shape)
         assert gap.max() < tolerance, f"{key} of {names[worst[1]]} in state {worst[0]}: {gap.max():.1e}"
-        answered |= {(key, name) for name, any_known in zip(names, known.any(axis=0), strict=True) if any_known}
+        answered |= {
+            (key, name) for name, any_known in zip(names, np.atleast_1d(known.any(axis=0)), strict=True) if any_known
+        }
     assert {name for key, name in answered if key == "tendon_force"} == set(names)
     assert len(answered) > 0.9 * len(GETTERS) * len(names)
 

@@ -159,13 +159,13 @@ def test_external_forces_that_cannot_be(tmp_path: Path):
     assert np.isnan(jax.jit(lambda t: mg.external_wrenches(model, forces, np.zeros(8), t))(2.0)).any()
     for time in ("0.5", np.array([0.1, 0.2]), None):
         with pytest.raises(mg.ModelError, match="external_wrenches: time is one number"):
-            mg.external_wrenches(model, forces, np.zeros(8), time)
+            mg.external_wrenches(model, forces, np.zeros(8), time)  # pyright: ignore[reportArgumentType]
     with pytest.raises(mg.ModelError, match="external_wrenches: q has shape"):
         mg.external_wrenches(model, forces, np.zeros(3), 0.5)
     with pytest.raises(TypeError, match=r"takes ExternalForces \(see external_forces\), not a ExternalLoads"):
-        mg.external_wrenches(model, loads, np.zeros(8), 0.5)
+        mg.external_wrenches(model, loads, np.zeros(8), 0.5)  # pyright: ignore[reportArgumentType]
     with pytest.raises(TypeError, match=r"takes ExternalLoads \(see read_external_loads\), not a str"):
-        mg.external_forces(model, "loads.xml")
+        mg.external_forces(model, "loads.xml")  # pyright: ignore[reportArgumentType]
     other = mg.load_model("planar_leg")
     with pytest.raises(mg.ModelError, match="made for a model other than 'planar_leg'"):
         mg.external_wrenches(other, forces, np.zeros(3), 0.5)

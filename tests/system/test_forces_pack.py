@@ -86,8 +86,11 @@ def by_their_paths(model: mg.Model, s: dict[str, Any]) -> tuple[Any, Any]:
     tension = muscle_states(model, *path, fiber).tendon_force
     at = pose(model, s["q"])
     now = Instant(0.0, s["q"], s["u"], at, motion(model, s["q"], s["u"], at), s["controls"])
-    loads = [term.force(model, now) for term in model.terms]  # all on coordinates: nothing else is asked for
-    tau = sum((part.coordinates for part in loads), tension @ s["pull"])
+    tau = tension @ s["pull"]
+    for term in model.terms:
+        on_coordinates = term.force(model, now).coordinates
+        assert on_coordinates is not None  # nothing else is asked for
+        tau += on_coordinates
     return tau + mg.gravity_forces(model, s["q"]), mg.forward_dynamics(model, s["q"], s["u"], tau)
 
 

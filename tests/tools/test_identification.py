@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from typing import Any
-
 import numpy as np
 import pytest
 
@@ -22,9 +20,8 @@ COMMON = ("emg.delay", "emg.c1")
 
 
 def test_outliers_and_noise_exclude_each_other():
-    nothing: Any = None
     with pytest.raises(MyogradError, match=r"robust .* noise .* choose one"):
-        identify(nothing, [], (), (), robust=True, noise=EmgNoise())
+        identify(mg.load_model("double_pendulum"), [], (), (), robust=True, noise=EmgNoise())
 
 
 @pytest.fixture(scope="module")

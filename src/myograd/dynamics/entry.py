@@ -47,9 +47,7 @@ def entry(function: F) -> F:
     @functools.wraps(function)
     def call(*args: Any, **kwargs: Any) -> Any:
         bound = signature.bind(*args, **kwargs)
-        model = bound.arguments.get("model")
-        if not isinstance(model, Model):
-            raise TypeError(f"{called} takes a Model first (see load_model), not a {type(model).__name__}")
+        model = need_model(called, bound.arguments.get("model"))
         if np.ndim(model.fingerprint):
             raise ModelError(f"{called}: this is a stack of models; map over it by jax.vmap, or take one of them")
         accept = bound.arguments.get("accept", ())
@@ -60,11 +58,9 @@ def entry(function: F) -> F:
             return _checked(model, called, name, value, accept)
 
         if "state" in bound.arguments:
-            state = bound.arguments["state"]
-            if not (is_dataclass(state) and all(item.name in SHAPES for item in fields(state))):
-                raise TypeError(f"{called} takes a State (see equilibrium_state), not a {type(state).__name__}")
+            state = need_state(called, bound.arguments["state"])
             values = {item.name: checked(item.name, getattr(state, item.name)) for item in fields(state)}
-            bound.arguments["state"] = replace(state, **values)  # pyright: ignore[reportArgumentType]
+            bound.arguments["state"] = replace(state, **values)
         for name in SHAPES.keys() & bound.arguments.keys():
             if bound.arguments[name] is not None or signature.parameters[name].default is inspect.Parameter.empty:
                 bound.arguments[name] = checked(name, bound.arguments[name])
@@ -78,6 +74,20 @@ def entry(function: F) -> F:
         return result
 
     return call  # pyright: ignore[reportReturnType]
+
+
+def need_model(function: str, model: Any) -> Model:
+    """The model, or an error if it is something else."""
+    if not isinstance(model, Model):
+        raise TypeError(f"{function} takes a Model first (see load_model), not a {type(model).__name__}")
+    return model
+
+
+def need_state(function: str, state: Any) -> Any:
+    """The state, or an error if it is something else. States are made of what SHAPES names."""
+    if not (is_dataclass(state) and all(item.name in SHAPES for item in fields(state))):
+        raise TypeError(f"{function} takes a State (see equilibrium_state), not a {type(state).__name__}")
+    return state
 
 
 def _checked(model: Model, function: str, name: str, value: Any, accept: tuple[str, ...]) -> Any:

@@ -23,6 +23,7 @@ from jax import lax
 from jax.core import Tracer
 from jaxtyping import Array, Float
 
+from .._arrays import ArrayLike
 from ..errors import ModelError
 from .state import clamped
 
@@ -35,10 +36,7 @@ LONGEST = 100.0  # of the shortest time constant, between samples: more is a mis
 
 
 def activation_rate(
-    excitation: Float[Array, "*m"],
-    activation: Float[Array, "*m"],
-    activation_time: Float[Array, "*m"] | float,
-    deactivation_time: Float[Array, "*m"] | float,
+    excitation: ArrayLike, activation: ArrayLike, activation_time: ArrayLike, deactivation_time: ArrayLike
 ) -> Float[Array, "*m"]:
     """da/dt [1/s] of Eqs. 17-18; time constants in s."""
     excitation, activation, activation_time, deactivation_time = (
@@ -65,11 +63,11 @@ def smoothed_activation_rate(
 
 
 def integrate_activation(
-    excitation: Float[Array, "t *m"] | np.ndarray,
+    excitation: ArrayLike,
     step: float,
-    activation_time: Float[Array, "*m"] | float = 0.010,
-    deactivation_time: Float[Array, "*m"] | float = 0.040,
-    initial: Float[Array, "*m"] | float = 0.0,
+    activation_time: ArrayLike = 0.010,
+    deactivation_time: ArrayLike = 0.040,
+    initial: ArrayLike = 0.0,
     parallel: bool | None = None,
     settle: float | None = None,
     substeps: int | None = None,

@@ -5,6 +5,7 @@ from __future__ import annotations
 import jax.numpy as jnp
 from jaxtyping import Array, Float
 
+from .._arrays import ArrayLike
 from ..dynamics.entry import entry
 from ..dynamics.kinematics import pose
 from ..errors import UnsupportedError
@@ -35,10 +36,10 @@ def _path(model: Model, q: Array, u: Array, function: str, accept: tuple[str, ..
 @in_range
 def muscle_dynamics(
     model: Model,
-    q: Float[Array, " c"],
-    u: Float[Array, " c"],
-    activation: Vector,
-    fiber_length: Vector,
+    q: ArrayLike,
+    u: ArrayLike,
+    activation: ArrayLike,
+    fiber_length: ArrayLike,
     accept: tuple[str, ...] = (),
 ) -> MuscleState:
     """What every muscle does: `tendon_force`, `fiber_velocity`, and all their parts by name (see `MuscleState`).
@@ -46,7 +47,8 @@ def muscle_dynamics(
     `fiber_length` [m] is not used where the tendon is rigid. Fibres shorter than the class allows are computed, and reported,
     at its limit, with a FiberLengthWarning; activation is clamped between the class's minimum and 1.
     """
-    state = _muscle_dynamics(model, q, u, activation, fiber_length, accept)
+    # `entry` converts what is not an array.
+    state = _muscle_dynamics(model, q, u, activation, fiber_length, accept)  # pyright: ignore[reportArgumentType]
     warn_of_fibers(model, "muscle_dynamics", fiber_length, state.fiber_length, state.tendon_length)
     return state
 

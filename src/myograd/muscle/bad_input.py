@@ -17,6 +17,7 @@ import jax
 import numpy as np
 from jax.core import Tracer
 
+from ..dynamics.entry import need_model, need_state
 from ..errors import ActivationWarning, FiberLengthWarning, ModelError
 from ..model.compile.muscles import numbers_of
 from ..model.description.muscle_properties import THELEN
@@ -48,9 +49,10 @@ def in_range(function: F) -> F:
     @functools.wraps(function)
     def call(*args: Any, **kwargs: Any) -> Any:
         given = signature.bind(*args, **kwargs).arguments
-        model = given["model"]
-        if isinstance(model, Model):
-            _check_parameters(model, function.__name__)
+        model = need_model(function.__name__, given.get("model"))
+        if "state" in given:
+            need_state(function.__name__, given["state"])
+        _check_parameters(model, function.__name__)
         result = function(*args, **kwargs)  # checks shapes
         if "state" in given:
             given["activation"] = given["state"].activation

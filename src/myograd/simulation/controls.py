@@ -15,6 +15,7 @@ import numpy as np
 from jax.core import Tracer
 from jaxtyping import Array, Float
 
+from .._arrays import as_array
 from ..errors import ControlWarning, ModelError, nearest
 from ..files.tables.table import Table
 from ..model.model import Model
@@ -26,8 +27,10 @@ Controller = Callable[[Any, State], Float[Array, " k"]]
 class ControlSignal(eqx.Module):
     """Controls at given times, straight lines between, constant before the first and after the last."""
 
-    time: Float[Array, " n"]
-    values: Float[Array, "n k"]
+    time: Float[Array, " n"] = eqx.field(converter=as_array)
+    """[s]"""
+    values: Float[Array, "n k"] = eqx.field(converter=as_array)
+    """one column per muscle and actuator (`model.control_names`)"""
 
     def __call__(self, t: Any, state: State) -> Float[Array, " k"]:
         i = jnp.clip(jnp.searchsorted(self.time, t, side="right"), 1, len(self.time) - 1)
@@ -88,7 +91,7 @@ def signal_of(model: Model, table: Table) -> ControlSignal:
     values = np.zeros((len(table), len(model.control_names)))
     for column, name in enumerate(short):
         values[:, model.control_names.index(name)] = table.data[:, column]
-    found = ControlSignal(jnp.asarray(table.time), jnp.asarray(values))
+    found = ControlSignal(table.time, values)
     _check_signal(model, found)
     return found
 

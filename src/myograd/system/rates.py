@@ -9,6 +9,7 @@ import jax.numpy as jnp
 import numpy as np
 from jaxtyping import Array, Float
 
+from .._arrays import ArrayLike
 from ..dynamics.entry import entry, need_constraints
 from ..dynamics.forward import Equation, by_elimination
 from ..dynamics.kinematics import coordinate_rates, pose
@@ -23,10 +24,11 @@ Vector = Float[Array, " c"]
 
 
 @in_range
-def applied_forces(model: Model, state: State, controls: Float[Array, " k"], accept: tuple[str, ...] = ()) -> Vector:
+def applied_forces(model: Model, state: State, controls: ArrayLike, accept: tuple[str, ...] = ()) -> Vector:
     """Generalised forces of all muscles, actuators, springs, limits and contacts [N m, N]; gravity and constraints are not among
     them. `controls`: one for each of `model.control_names`; excitations of muscles are clamped between 0 and 1."""
-    tau, used, tendon_length = _applied_forces(model, state, controls, accept)
+    # `entry` converts what is not an array.
+    tau, used, tendon_length = _applied_forces(model, state, controls, accept)  # pyright: ignore[reportArgumentType]
     warn_of_fibers(model, "applied_forces", state.fiber_length, used, tendon_length)
     return tau
 
@@ -45,8 +47,8 @@ def _applied_forces(
 def state_derivative(
     model: Model,
     state: State,
-    controls: Float[Array, " k"],
-    wrenches: Float[Array, "bodies 6"] | None = None,
+    controls: ArrayLike,
+    wrenches: ArrayLike | None = None,
     accept: tuple[str, ...] = (),
 ) -> State:
     """Rate of change of the state under all forces: `q` holds qdot, `u` holds udot, and so on.
@@ -54,7 +56,7 @@ def state_derivative(
     `controls`: see `applied_forces`. `wrenches`: external moment [N m], then force at the body origin [N], on each body, in
     ground (see `external_wrenches`). Muscles that are accepted though they are not computed stay as they are.
     """
-    rate, used, tendon_length = _state_derivative(model, state, controls, wrenches, accept)
+    rate, used, tendon_length = _state_derivative(model, state, controls, wrenches, accept)  # pyright: ignore[reportArgumentType]
     warn_of_fibers(model, "state_derivative", state.fiber_length, used, tendon_length)
     return rate
 
