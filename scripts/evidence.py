@@ -6,9 +6,9 @@
     python scripts/evidence.py --page                 measures nothing, writes the page anew
 
 `docs/evidence.toml` has the claims and their bars, `docs/evidence.json` what was measured, at which commit, and
-`docs/evidence.md` is written from the two. Results are kept after each command, so an interrupted run goes on where it
-stopped. A row is met only if its command was run with the sources as they are: after a change of them it says since when it
-was not measured.
+`docs/evidence.md` is written from the two. Tests of all rows run together, two files at a time, since they share what they
+compile. Results are kept after each command, so an interrupted run goes on where it stopped. A row is met only if its command
+was run with the sources as they are: after a change of them it says since when it was not measured.
 """
 
 from __future__ import annotations
@@ -46,7 +46,7 @@ class Result:
     """with a plus sign if there were changes that no commit has"""
     date: str
     seconds: float
-    """of the whole command"""
+    """of the whole command, or of the tests that show it"""
     figures: dict[str, float] = field(default_factory=dict)
     passed: int = 0
     failed: int = 0
@@ -63,6 +63,8 @@ class Case:
     outcome: str
     why: str
     measured: list[tuple[str, float]]
+    file: str
+    seconds: float
 
 
 # Commits -----------------------------------------------------------------------------------------------------
@@ -113,14 +115,40 @@ def read_report(path: Path) -> list[Case]:
         outcome = "failed" if bad is not None else "skipped" if skip is not None else "passed"
         told = skip if bad is None else bad
         numbers = [(x.get("name", ""), float(x.get("value", "").split()[0])) for x in case.iter("property")]
-        cases.append(Case(case.get("name", ""), outcome, told.get("message", "") if told is not None else "", numbers))
+        why = told.get("message", "") if told is not None else ""
+        file, seconds = case.get("file", ""), float(case.get("time", 0.0))
+        cases.append(Case(case.get("name", ""), outcome, why, numbers, file, seconds))
     return cases
+
+
+def together(commands: Sequence[str]) -> dict[str, list[str]]:
+    """What to run for these commands: those of pytest with the same options become one."""
+    tests: dict[tuple[str, ...], list[str]] = {}
+    found: dict[str, list[str]] = {}
+    for command in dict.fromkeys(commands):
+        first, *words = shlex.split(command)
+        if first == "pytest":
+            tests.setdefault(tuple(word for word in words if not word.startswith("tests/")), []).append(command)
+        else:
+            found[command] = [command]
+    for options, each in tests.items():
+        paths = {Path(word) for command in each for word in shlex.split(command) if word.startswith("tests/")}
+        outermost = sorted(str(path) for path in paths if not paths & set(path.parents))
+        found[shlex.join(["pytest", "-n", "2", "--dist", "loadscope", *outermost, *options])] = each
+    return found
 
 
 def measure(row: Row, code: int, printed: str, cases: Sequence[Case], commit: str, seconds: float) -> Result:
     """What a command that was run says of a row."""
     date = datetime.now(UTC).strftime("%Y-%m-%d")
-    shown = [case for case in cases if not row.tests or any(part.lower() in case.name.lower() for part in row.tests)]
+    shown = [
+        case
+        for case in cases
+        if (not row.tests or any(part.lower() in case.name.lower() for part in row.tests))
+        and any(Path(case.file).is_relative_to(path) for path in row.test_paths)
+    ]
+    if row.is_pytest:
+        seconds = sum(case.seconds for case in shown)
     passed, failed, skipped = (sum(case.outcome == what for case in shown) for what in ("passed", "failed", "skipped"))
     result = Result(row.shown_command, commit, date, round(seconds, 1), {}, passed, failed, skipped)
     if code not in ((0, 1) if row.is_pytest else row.exit_codes):
@@ -256,12 +284,12 @@ def main(words: Sequence[str] | None = None) -> None:
     results, commit = read_results(), present_commit()
     asked = [] if options.page else chosen(rows, options.only, options.fast)
     due = [row for row in asked if options.again or not is_known(row, results.get(row.id), commit)]
-    commands = list(dict.fromkeys(row.command for row in due))
+    commands = together([row.command for row in due])
     if commit.endswith("+"):
         print(f"there are changes that no commit has: what is measured now will not count as met ({commit})")
-    for k, command in enumerate(commands):
-        concerned = [row for row in due if row.command == command]
-        before = max((results[row.id].seconds for row in concerned if row.id in results), default=0.0)
+    for k, (command, stands_for) in enumerate(commands.items()):
+        concerned = [row for row in due if row.command in stands_for]
+        before = sum(results[row.id].seconds for row in concerned if row.id in results)
         print(f"[{k + 1}/{len(commands)}] {command}" + f" ({before:.0f} s last time)" * bool(before), flush=True)
         begun = time.perf_counter()
         code, printed, cases = run(command, concerned[0].id.replace("/", "-"))

@@ -5,6 +5,7 @@ from __future__ import annotations
 import ast
 import math
 import operator
+import shlex
 import tomllib
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
@@ -81,6 +82,11 @@ class Row:
     @property
     def is_pytest(self) -> bool:
         return self.command.startswith("pytest ")
+
+    @property
+    def test_paths(self) -> list[str]:
+        """Files and folders that a pytest command runs."""
+        return [word for word in shlex.split(self.command) if word.startswith("tests/")]
 
     @property
     def shown_command(self) -> str:

@@ -5,7 +5,6 @@ from __future__ import annotations
 import ast
 import json
 import re
-import shlex
 import subprocess
 from collections.abc import Iterator
 from dataclasses import replace
@@ -14,18 +13,19 @@ from pathlib import Path
 import pytest
 
 import evidence
-from evidence import Case, Result, figures_of, is_current, measure, page, present_commit, verdict
+from evidence import Case, Result, figures_of, is_current, measure, page, present_commit, together, verdict
 from evidence_claims import EvidenceError, Figure, Row, chosen, formula, found, read_claims
 
 ROOT = Path(__file__).resolve().parents[1]
 TOPICS, ROWS = read_claims(ROOT / "docs" / "evidence.toml")
-ROW = Row("topic", "row", "a claim", "pytest tests/test_some.py", figures=(Figure(recorded="gap", at_most=1e-9),))
-RESULT = Result("pytest tests/test_some.py", "abc12345", "2026-01-01", 1.0, {"gap": 1e-12}, passed=3)
+FILE = "tests/test_some.py"
+ROW = Row("topic", "row", "a claim", f"pytest {FILE}", figures=(Figure(recorded="gap", at_most=1e-9),))
+RESULT = Result(f"pytest {FILE}", "abc12345", "2026-01-01", 1.0, {"gap": 1e-12}, passed=3)
 
 
 def sources(row: Row) -> str:
     """Of the tests that a row runs."""
-    paths = [ROOT / word for word in shlex.split(row.command) if word.startswith("tests/")]
+    paths = [ROOT / path for path in row.test_paths]
     assert all(path.exists() for path in paths), row.id
     return "\n".join(
         file.read_text() for path in paths for file in ([path] if path.is_file() else path.rglob("test_*.py"))
@@ -110,20 +110,31 @@ def test_what_has_no_bar_is_reported():
 
 def test_figures_are_the_largest_of_the_tests_that_were_asked_for():
     cases = [
-        Case("test_gap[a]", "passed", "", [("gap", 1e-12), ("gap", 1e-10)]),
-        Case("test_gap[b]", "skipped", "no pack", []),
-        Case("test_other", "failed", "wrong", [("gap", 1.0)]),
+        Case("test_gap[a]", "passed", "", [("gap", 1e-12), ("gap", 1e-10)], FILE, 0.5),
+        Case("test_gap[b]", "skipped", "no pack", [], FILE, 0.2),
+        Case("test_other", "failed", "wrong", [("gap", 1.0)], FILE, 4.0),
+        Case("test_gap[c]", "failed", "wrong", [("gap", 1.0)], "tests/test_another.py", 4.0),
     ]
     result = measure(replace(ROW, tests=("gap",)), 1, "", cases, "abc12345", 2.0)
     assert (result.passed, result.failed, result.skipped) == (1, 0, 1)
     assert result.figures == {"gap": 1e-10}
+    assert result.seconds == 0.7
     assert result.command.endswith('-k "gap"')
+
+
+def test_tests_with_the_same_options_run_together():
+    commands = ["pytest tests/a/test_b.py", "make docs", "pytest tests/a tests/c.py", "pytest tests/d.py -m slow"]
+    assert together(commands) == {
+        "make docs": ["make docs"],
+        "pytest -n 2 --dist loadscope tests/a tests/c.py": [commands[0], commands[2]],
+        "pytest -n 2 --dist loadscope tests/d.py -m slow": [commands[3]],
+    }
 
 
 @pytest.mark.parametrize(
     ("code", "cases", "said"),
     [
-        (0, [Case("test_gap", "skipped", "no pack", [])], "no test ran (no pack)"),
+        (0, [Case("test_gap", "skipped", "no pack", [], FILE, 0.0)], "no test ran (no pack)"),
         (5, [], "the command ended with exit code 5"),
         (0, [], "no test ran (no test of these names ran)"),
     ],
