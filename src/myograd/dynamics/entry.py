@@ -16,6 +16,7 @@ from jax.core import Tracer
 
 from ..errors import AngleWarning, ModelError, UnsupportedError, nearest
 from ..files.tables.table import FARTHEST_TURN
+from ..model.description import Severity
 from ..model.model import Model
 from .guard import checked, is_quiet
 
@@ -147,10 +148,10 @@ def _accepted(model: Model, function: str, accept: Any) -> tuple[str, ...]:
 
 def need_constraints(model: Model, function: str, accept: tuple[str, ...]) -> None:
     """Raise unless every unsupported constraint is accepted by name."""
-    need(model, function, accept, "motion", "unsupported part(s) of the file")
+    need(model, function, accept, Severity.MOTION, "unsupported part(s) of the file")
 
 
-def need(model: Model, function: str, accept: tuple[str, ...], severity: str, what: str) -> None:
+def need(model: Model, function: str, accept: tuple[str, ...], severity: Severity, what: str) -> None:
     """Raise unless every unsupported part of the file with this severity is accepted by name."""
     missing = [i for i, (how, _, name) in enumerate(model.names.unsupported) if how == severity and name not in accept]
     if missing:

@@ -10,6 +10,8 @@ from typing import Any
 import jax
 import numpy as np
 
+from .description import Severity
+
 
 def _content(value: Any, name: str) -> bytes:
     """All that tells a value from others. Arrays are made read-only: their content is taken once."""
@@ -170,4 +172,6 @@ class Names(Hashed):
     markers: tuple[str, ...]
     joints: tuple[str, ...]  # of each link; "" for ground
     controls: tuple[str, ...]  # muscles and actuators in the file's order: what controls are given for
-    unsupported: tuple[tuple[str, str, str], ...]  # severity, class and name of what the file holds and is not used
+    unsupported: tuple[
+        tuple[Severity, str, str], ...
+    ]  # severity, class and name of what the file holds and is not used

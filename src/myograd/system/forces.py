@@ -21,6 +21,7 @@ from ..dynamics.kinematics import motion, pose
 from ..dynamics.wrenches import on_links
 from ..errors import ModelError
 from ..force.term import Energy, Instant, Loads, Term
+from ..model.description import Severity
 from ..model.model import Model
 from ..muscle.api import need_contraction
 from ..muscle.contraction import muscle_states
@@ -53,7 +54,7 @@ class Forces(eqx.Module):
 
 def need_forces(model: Model, function: str, accept: tuple[str, ...]) -> None:
     """Raise unless every force that is not computed is accepted by name."""
-    need(model, function, accept, "force", "force(s) that are not computed")
+    need(model, function, accept, Severity.FORCE, "force(s) that are not computed")
     need_contraction(model, function, accept)  # of a description that was changed since it was read
 
 

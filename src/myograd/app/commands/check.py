@@ -20,6 +20,7 @@ from myograd.model.description import (
     SEVERITIES,
     ConditionalPathPoint,
     ModelDescription,
+    Severity,
     Unsupported,
 )
 
@@ -27,12 +28,12 @@ if TYPE_CHECKING:
     from myograd.diagnostics.discontinuities import Discontinuity
 
 MATTERS = {
-    "motion": "poses and accelerations",
-    "force": "muscle-driven accelerations",
-    "control": "control signals and reports",
-    "unknown": "nothing in OpenSim 4.6, which ignores it",
-    "bookkeeping": "no result: names of groups, unused defaults",
-    "appearance": "no result: appearance only",
+    Severity.MOTION: "poses and accelerations",
+    Severity.FORCE: "muscle-driven accelerations",
+    Severity.CONTROL: "control signals and reports",
+    Severity.UNKNOWN: "nothing in OpenSim 4.6, which ignores it",
+    Severity.BOOKKEEPING: "no result: names of groups, unused defaults",
+    Severity.APPEARANCE: "no result: appearance only",
 }
 """What an element that is not used would change, by its severity."""
 
@@ -82,7 +83,7 @@ def check(
                 f"`myograd check {model} --discontinuities` searches for poses at which a muscle's length is discontinuous.",
                 soft_wrap=True,
             )
-    if strict and any(element.severity in ("motion", "force") for element in description.unsupported):
+    if strict and any(element.severity in (Severity.MOTION, Severity.FORCE) for element in description.unsupported):
         raise typer.Exit(1)
 
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from myograd.files.osim.fields import Source
 from myograd.files.osim.xml import take, walk
-from myograd.model.description import Node
+from myograd.model.description import Node, Severity
 
 
 def apply_defaults(source: Source, model: Node) -> None:
@@ -27,7 +27,7 @@ def apply_defaults(source: Source, model: Node) -> None:
             node.children += [child for child in default.children if not present & _keys(child)]
     for node in holder.children:
         if node.tag not in used:
-            source.note("bookkeeping", node, "default values of a class that nothing in the model has")
+            source.note(Severity.BOOKKEEPING, node, "default values of a class that nothing in the model has")
 
 
 def _keys(node: Node) -> set[str]:

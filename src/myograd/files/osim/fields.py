@@ -14,7 +14,7 @@ from dataclasses import dataclass, field
 
 from myograd.errors import FileFormatError, nearest
 from myograd.files.osim.xml import objects
-from myograd.model.description import Node, Part, Unsupported, Vec3
+from myograd.model.description import Node, Part, Severity, Unsupported, Vec3
 
 _NUMBERS = re.compile(r"[-+.0-9eE\s]*")  # float() also accepts `1_000` and digits of other scripts
 _ILLEGAL_IN_NAMES = re.compile(r"[\\*+/\s]")
@@ -32,11 +32,11 @@ class Source:
     def error(self, node: Node, message: str) -> FileFormatError:
         return FileFormatError(f"{label(node)}: {message}", self.path, node.line)
 
-    def note(self, severity: str, node: Node, reason: str, name: str | None = None) -> None:
+    def note(self, severity: Severity, node: Node, reason: str, name: str | None = None) -> None:
         name = node.attributes.get("name", "") if name is None else name
         self.unsupported.append(Unsupported(severity, node.tag, name, node.line, reason))
 
-    def keep(self, group: str, node: Node, severity: str, reason: str) -> None:
+    def keep(self, group: str, node: Node, severity: Severity, reason: str) -> None:
         """Carry an element along without using it."""
         self.parts.append(Part(group, node.tag, node.attributes.get("name", ""), node, node.line))
         self.note(severity, node, reason)
@@ -65,12 +65,12 @@ class Fields:
         owner, what = self.node.attributes.get("name", ""), f"this property of {label(self.node)}"
         for child in self._left:
             if child.tag in seen:
-                self.source.note("unknown", child, f"{what} occurs twice; the first one is used", owner)
+                self.source.note(Severity.UNKNOWN, child, f"{what} occurs twice; the first one is used", owner)
             elif child.tag != "components":
-                self.source.note("unknown", child, f"{what} is unknown to OpenSim 4.6", owner)
+                self.source.note(Severity.UNKNOWN, child, f"{what} is unknown to OpenSim 4.6", owner)
             else:  # every component may own others
                 for component in child.children:
-                    self.source.note("control", component, f"a component of {label(self.node)}; not kept")
+                    self.source.note(Severity.CONTROL, component, f"a component of {label(self.node)}; not kept")
 
     # Elements
 
@@ -91,7 +91,7 @@ class Fields:
         if wrapper is not None:
             for extra in wrapper.children[1:]:
                 self.source.note(
-                    "unknown", extra, f"{name} of {label(self.node)} must be one object; the first one is used"
+                    Severity.UNKNOWN, extra, f"{name} of {label(self.node)} must be one object; the first one is used"
                 )
             return wrapper.children[0] if wrapper.children else wrapper
         for child in self._left:
@@ -119,7 +119,7 @@ class Fields:
         """The objects of a set whose groups, if any, do not matter."""
         found, groups = self.take_set(tag)
         for group in groups:
-            self.source.note("bookkeeping", group, f"names a group of the {tag}; not kept")
+            self.source.note(Severity.BOOKKEEPING, group, f"names a group of the {tag}; not kept")
         return found
 
     def take_list(self, tag: str) -> list[Node]:

@@ -9,7 +9,7 @@ from myograd.errors import nearest
 from myograd.files.osim.classes import WRAP_OBJECTS
 from myograd.files.osim.fields import Fields, Source, unique
 from myograd.files.osim.parts import keep_component
-from myograd.model.description import ZERO, Body, Node, OffsetFrame, WrapObject
+from myograd.model.description import ZERO, Body, Node, OffsetFrame, Severity, WrapObject
 
 QUADRANTS = ("all", "x", "-x", "y", "-y", "z", "-z")
 
@@ -75,10 +75,10 @@ def _frame_content(fields: Fields, frame: Body | OffsetFrame, path: str) -> None
         frame.wraps.append(_read_wrap_object(source, node, taken))
     frame.geometry = fields.take_list("attached_geometry")
     for geometry in frame.geometry:
-        source.note("appearance", geometry, f"drawn with {path}")
+        source.note(Severity.APPEARANCE, geometry, f"drawn with {path}")
     triad = fields.take_object("frame_geometry", ("FrameGeometry",))
     if triad is not None:
-        source.note("appearance", triad, f"the drawn axes of {path}; not kept", name=frame.name)
+        source.note(Severity.APPEARANCE, triad, f"the drawn axes of {path}; not kept", name=frame.name)
 
 
 def _read_wrap_object(source: Source, node: Node, taken: set[str]) -> WrapObject:
@@ -127,5 +127,5 @@ def appearance_of(fields: Fields, name: str) -> list[Node]:
     node = fields.take("Appearance")
     if node is None:
         return []
-    fields.source.note("appearance", node, "colour and visibility", name)
+    fields.source.note(Severity.APPEARANCE, node, "colour and visibility", name)
     return [node]

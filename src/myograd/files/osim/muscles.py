@@ -19,6 +19,7 @@ from myograd.model.description import (
     Path,
     PathPoint,
     PathWrap,
+    Severity,
 )
 from myograd.model.description.muscle_properties import FLAGS, MILLARD, MILLARD_CURVES, NUMBERS, SPLINE_CURVES, problem
 
@@ -42,7 +43,9 @@ def read_muscle(source: Source, node: Node) -> Muscle:
     elif path.tag in PATHS:
         path.attributes["name"] = "path"
         muscle.properties.append(path)
-        source.note("force", path, "this class of path is not computed: the muscle has no length", name=muscle.name)
+        source.note(
+            Severity.FORCE, path, "this class of path is not computed: the muscle has no length", name=muscle.name
+        )
     else:
         raise fields.error(f"{path.tag} is not a class of path{nearest(path.tag, PATHS)}", path)
     for tag in SPLINE_CURVES.get(node.tag, ()):
@@ -67,7 +70,7 @@ def read_muscle(source: Source, node: Node) -> Muscle:
     fields.close()
     reason = problem(muscle)
     if reason:  # its path is as good as any; only its contraction is not computed
-        source.note("force", node, reason)
+        source.note(Severity.FORCE, node, reason)
     return muscle
 
 

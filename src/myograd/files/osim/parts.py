@@ -12,7 +12,7 @@ from myograd.files.osim.classes import (
     OTHER_JOINTS,
 )
 from myograd.files.osim.fields import Source
-from myograd.model.description import Node, Part
+from myograd.model.description import Node, Part, Severity
 
 _OFF = ("false", "0")
 
@@ -20,37 +20,39 @@ _OFF = ("false", "0")
 def keep_force(source: Source, node: Node, group: str = "ForceSet") -> None:
     """Any force that is not a muscle."""
     if _is_off(node, "appliesForce"):
-        source.keep(group, node, "control", "this force is not computed (the file has it switched off)")
+        source.keep(group, node, Severity.CONTROL, "this force is not computed (the file has it switched off)")
     elif node.tag in CONTROLLED_ACTUATORS:
-        source.keep(group, node, "control", "this actuator is not computed; it acts only if it is given a control")
+        source.keep(
+            group, node, Severity.CONTROL, "this actuator is not computed; it acts only if it is given a control"
+        )
     elif node.tag in FORCES:
-        source.keep(group, node, "force", "this force is not computed")
+        source.keep(group, node, Severity.FORCE, "this force is not computed")
     else:
-        source.keep(group, node, "force", "OpenSim 4.6 has no such class of force (a plug-in may)")
+        source.keep(group, node, Severity.FORCE, "OpenSim 4.6 has no such class of force (a plug-in may)")
 
 
 def keep_constraint(source: Source, node: Node, group: str = "ConstraintSet") -> None:
     """Any constraint that is not supported."""
     if _is_off(node, "isEnforced"):
-        source.keep(group, node, "control", "this constraint is not computed (the file has it switched off)")
+        source.keep(group, node, Severity.CONTROL, "this constraint is not computed (the file has it switched off)")
     elif node.tag in (*CONSTRAINTS, *OTHER_CONSTRAINTS):
-        source.keep(group, node, "motion", "this constraint is not computed")
+        source.keep(group, node, Severity.MOTION, "this constraint is not computed")
     else:
-        source.keep(group, node, "motion", "OpenSim 4.6 has no such class of constraint (a plug-in may)")
+        source.keep(group, node, Severity.MOTION, "OpenSim 4.6 has no such class of constraint (a plug-in may)")
 
 
 def keep_others(source: Source, nodes: list[Node], group: str) -> None:
     """What the set `group` of the model holds: contact geometry, controllers, probes."""
     for node in nodes:
         if group == "ContactGeometrySet":
-            source.keep(group, node, "appearance", "contact is not computed; only contact forces use this")
+            source.keep(group, node, Severity.APPEARANCE, "contact is not computed; only contact forces use this")
         else:
-            source.keep(group, node, "control", f"not computed (of the {group})")
+            source.keep(group, node, Severity.CONTROL, f"not computed (of the {group})")
 
 
 def keep_groups(source: Source, nodes: list[Node], group: str) -> None:
     for node in nodes:
-        source.keep(f"{group}/groups", node, "bookkeeping", f"names a group of the {group}; not used")
+        source.keep(f"{group}/groups", node, Severity.BOOKKEEPING, f"names a group of the {group}; not used")
 
 
 def keep_component(source: Source, node: Node, owner: str) -> None:
@@ -65,7 +67,7 @@ def keep_component(source: Source, node: Node, owner: str) -> None:
     elif node.tag in (*CONSTRAINTS, *OTHER_CONSTRAINTS):
         keep_constraint(source, node, owner)
     else:
-        severity = "appearance" if node.tag in CONTACT_GEOMETRIES else "control"
+        severity = Severity.APPEARANCE if node.tag in CONTACT_GEOMETRIES else Severity.CONTROL
         source.keep(owner, node, severity, f"not used (a component of {owner})")
 
 
@@ -76,7 +78,7 @@ def keep_model_components(source: Source, holder: Node | None) -> None:
     for node in holder.children:
         if node.tag == "Model":
             raise source.error(node, "is a component of the model; models inside models are not supported")
-        source.note("control", node, "not used (a component of the model)")
+        source.note(Severity.CONTROL, node, "not used (a component of the model)")
     source.parts.append(Part("Model", "components", "", holder, holder.line))
 
 

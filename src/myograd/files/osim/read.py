@@ -33,7 +33,7 @@ from myograd.files.osim.parts import (
 from myograd.files.osim.references import resolve
 from myograd.files.osim.upgrade import upgrade
 from myograd.files.osim.xml import objects, read_document, walk
-from myograd.model.description import Coordinate, Joint, ModelDescription, Node, OffsetFrame, in_file_order
+from myograd.model.description import Coordinate, Joint, ModelDescription, Node, OffsetFrame, Severity, in_file_order
 
 GRAVITY = (0.0, -9.80665, 0.0)
 
@@ -100,7 +100,7 @@ def _read_model(source: Source, model: Node, description: ModelDescription) -> N
     for tag, reason in _MODEL_PROPERTIES.items():
         node = fields.take(tag)
         if node is not None:
-            source.keep("Model", node, "appearance", reason)
+            source.keep("Model", node, Severity.APPEARANCE, reason)
     for node in sets["ComponentSet"]:
         if node.tag == "PhysicalOffsetFrame":
             description.frames_extra.append(read_offset_frame(source, node, "/componentset"))

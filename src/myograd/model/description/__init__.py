@@ -15,7 +15,7 @@ from __future__ import annotations
 
 from .basic import ZERO, Node, Vec3
 from .constraints import ConstantDistanceConstraint, Constraint, CoordinateCoupler, PointConstraint, WeldConstraint
-from .document import NO_NUMBERS, SEVERITIES, ModelDescription, Part, Unsupported
+from .document import NO_NUMBERS, SEVERITIES, ModelDescription, Part, Severity, Unsupported
 from .forces import (
     LIGAMENT_CURVE,
     BushingForce,
@@ -100,6 +100,7 @@ __all__ = [
     "PointConstraint",
     "PointToPointSpring",
     "PolynomialFunction",
+    "Severity",
     "SimmSpline",
     "Sine",
     "SmoothSphereHalfSpaceForce",

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from dataclasses import dataclass, field
+from enum import StrEnum
 
 from ..._deprecated import old_attribute
 from .basic import Node, Vec3
@@ -30,22 +31,34 @@ class Part:
     line: int = 0
 
 
-SEVERITIES = ("motion", "force", "control", "unknown", "bookkeeping", "appearance")
-"""From what changes the skeleton's motion to what changes only its appearance."""
-NO_NUMBERS = ("bookkeeping", "appearance")
+class Severity(StrEnum):
+    """What is missing where an element is not used: from the skeleton's motion to only its appearance."""
+
+    MOTION = "motion"
+    """poses and accelerations: a constraint"""
+    FORCE = "force"
+    """muscle-driven accelerations"""
+    CONTROL = "control"
+    """controllers, probes, analyses"""
+    UNKNOWN = "unknown"
+    """what OpenSim 4.6 does not know either, and ignores"""
+    BOOKKEEPING = "bookkeeping"
+    """names of groups, defaults that nothing uses"""
+    APPEARANCE = "appearance"
+    """meshes, colours"""
+
+
+SEVERITIES = tuple(Severity)
+"""In the order of importance."""
+NO_NUMBERS = (Severity.BOOKKEEPING, Severity.APPEARANCE)
 """Those that change no number that OpenSim computes."""
 
 
 @dataclass(frozen=True)
 class Unsupported:
-    """Something the file holds and the library does not use.
+    """Something the file holds and the library does not use."""
 
-    `severity` says what is missing without it: `motion` (a constraint: poses and accelerations), `force` (muscle-driven
-    accelerations), `control` (controllers, probes, analyses), `unknown` (what OpenSim 4.6 does not know either, and
-    ignores), `bookkeeping` (names of groups, defaults that nothing uses), `appearance` (meshes, colours).
-    """
-
-    severity: str
+    severity: Severity
     kind: str
     name: str
     line: int
