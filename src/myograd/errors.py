@@ -2,8 +2,13 @@
 
 from __future__ import annotations
 
+import sys
+import warnings
 from collections.abc import Iterable
 from difflib import get_close_matches
+
+_NOT_THE_USERS = {"myograd", "jax", "equinox", "jaxtyping", "beartype", "functools", "contextlib"}
+"""Packages whose code may lie between a function that warns and the user's line that called it."""
 
 
 class MyogradError(Exception):
@@ -49,6 +54,17 @@ class AngleWarning(UserWarning):
 
 class MotionWarning(UserWarning):
     """A table of motion does not say all that a model needs; the message says what was assumed."""
+
+
+def warn(message: str, category: type[Warning] = UserWarning) -> None:
+    """Warn at the user's line that led here, however many functions of ours lie between."""
+    frame = sys._getframe(1)
+    while frame.f_back and (
+        str(frame.f_globals.get("__name__")).split(".")[0] in _NOT_THE_USERS or frame.f_code.co_filename.startswith("<")
+    ):
+        frame = frame.f_back
+    place = frame.f_code.co_filename, frame.f_lineno, frame.f_globals.get("__name__")
+    warnings.warn_explicit(message, category, *place, frame.f_globals.setdefault("__warningregistry__", {}))
 
 
 def nearest(name: str, known: Iterable[str]) -> str:

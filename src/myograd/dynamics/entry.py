@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import functools
 import inspect
-import warnings
 from collections.abc import Callable
 from dataclasses import fields, is_dataclass, replace
 from typing import Any, TypeVar
@@ -14,7 +13,7 @@ import jax.numpy as jnp
 import numpy as np
 from jax.core import Tracer
 
-from ..errors import AngleWarning, ModelError, UnsupportedError, nearest
+from ..errors import AngleWarning, ModelError, UnsupportedError, nearest, warn
 from ..files.tables.table import FARTHEST_TURN
 from ..model.description import Severity
 from ..model.model import Model
@@ -122,11 +121,10 @@ def _warn_of_degrees(model: Model, function: str, q: np.ndarray) -> None:
     far = np.flatnonzero((np.abs(q) > FARTHEST_TURN) & np.array(model.names.rotational, bool))
     if len(far):
         name, angle = model.coordinate_names[far[0]], float(q[far[0]])
-        warnings.warn(
+        warn(
             f"{function}: {name} is {angle:.4g} rad, {np.rad2deg(angle):.0f} degrees. Angles are in radians: {angle:.4g} degrees "
             f"are {angle:.4g} * mg.deg",
             AngleWarning,
-            stacklevel=5,
         )
 
 

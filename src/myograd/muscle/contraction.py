@@ -31,7 +31,7 @@ def _each(model: Model, compute: Callable[..., Any], *columns: Vector, nothing: 
         return results[0]
     blank = jnp.full(made.missing, jnp.nan)
 
-    def join(*parts: Array) -> Array:
+    def join(*parts: Array | np.ndarray) -> Array:
         everything = jnp.concatenate([*parts, blank])
         return everything if made.order is None else everything[made.order]
 

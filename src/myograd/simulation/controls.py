@@ -5,7 +5,6 @@ A table's columns are joined by straight lines, as OpenSim's PrescribedControlle
 
 from __future__ import annotations
 
-import warnings
 from collections.abc import Callable
 from typing import Any
 
@@ -16,7 +15,7 @@ from jax.core import Tracer
 from jaxtyping import Array, Float
 
 from .._arrays import as_array
-from ..errors import ControlWarning, ModelError, nearest
+from ..errors import ControlWarning, ModelError, nearest, warn
 from ..files.tables.table import Table
 from ..model.model import Model
 from ..system.state import State
@@ -82,11 +81,10 @@ def signal_of(model: Model, table: Table) -> ControlSignal:
             raise ModelError(f"controls: there are {short.count(plain)} columns for {plain!r}")
     missing = [name for name in model.control_names if name not in short]
     if missing:
-        warnings.warn(
+        warn(
             f"controls: {len(missing)} of the {len(model.control_names)} muscles and actuators of {model.name!r} have no column, "
             f"and are not excited: {', '.join(missing[:8])}{', ...' if len(missing) > 8 else ''}",
             ControlWarning,
-            stacklevel=4,
         )
     values = np.zeros((len(table), len(model.control_names)))
     for column, name in enumerate(short):
