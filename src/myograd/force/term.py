@@ -168,6 +168,10 @@ class Law(Term):
         """The numbers into the descriptions that they came from."""
         raise NotImplementedError
 
+    def amounts(self, now: Instant) -> Float[Array, " n"] | None:
+        """What each force is, where that is one number: a tension [N], or a force on its coordinate [N m, N]."""
+        return None
+
 
 # Making and writing ------------------------------------------------------------------------------------------
 
