@@ -2,8 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from difflib import get_close_matches
+
+
+def quoted(path: object) -> str:
+    """A file's name as messages write it: in quotation marks if it has spaces or would otherwise end unseen."""
+    text = str(path)
+    return text if text and not any(c.isspace() or c in "'\"" for c in text) else repr(text)
 
 
 class MyogradError(Exception):
@@ -14,7 +20,7 @@ class FileFormatError(MyogradError):
     """A file cannot be read as what it should be."""
 
     def __init__(self, message: str, path: object = "", line: int = 0):
-        where = f"{path}:{line}: " if path and line else f"{path}: " if path else ""
+        where = f"{quoted(path)}:{line}: " if path and line else f"{quoted(path)}: " if path else ""
         super().__init__(where + message)
         self.path, self.line = path, line
 
@@ -24,7 +30,12 @@ class ModelError(MyogradError):
 
 
 class UnsupportedError(ModelError):
-    """The answer would depend on parts of the model that are not supported."""
+    """The answer would depend on parts of the model that are not supported: `names`, which can be left out."""
+
+    def __init__(self, problem: str, names: Sequence[str]):
+        listed = ", ".join(map(repr, names))
+        super().__init__(f"{problem}. To leave out what is concerned, pass accept=({listed}{',' * (len(names) == 1)})")
+        self.problem, self.names = problem, tuple(names)
 
 
 class UnsupportedWarning(UserWarning):
