@@ -50,6 +50,10 @@ class ControlWarning(UserWarning):
     """A table of controls leaves out muscles or actuators, which are then not excited."""
 
 
+class DuplicateNameWarning(UserWarning):
+    """Elements of a model file share a name; all but the first were renamed, as OpenSim does."""
+
+
 class FiberLengthWarning(UserWarning):
     """A fibre length is shorter than its muscle allows, and was clamped to that; or longer than the muscle's path."""
 
