@@ -14,7 +14,7 @@ KINDS = {
     ".trc": "a table of markers",
     ".xml": "an OpenSim setup or loads file",
     ".c3d": "a motion-capture recording",
-    ".csv": "a table of comma-separated values",
+    ".csv": "a comma-separated file",
     ".html": "a web page",
     ".npz": "a NumPy archive",
     ".vtp": "a mesh",

@@ -21,6 +21,7 @@ NUMBERS = ("stiffness", "rest_length", "viscosity")
 
 class CoordinateSprings(Law):
     describes: ClassVar = SpringGeneralizedForce
+    reported_as: ClassVar[str] = "{}_Force"
     stiffness: Float[Array, " n"]
     rest_length: Float[Array, " n"]
     viscosity: Float[Array, " n"]

@@ -14,8 +14,9 @@ from .state import State
 
 
 def reported_names(model: Model) -> tuple[str, ...]:
-    """Muscles, then the forces of each law that has one number for each."""
-    return (*model.muscle_names, *(name for law in _scalar_laws(model) for name in law.names))
+    """Muscles, then the forces of each law that has one number for each, as OpenSim calls them."""
+    others = (law.reported_as.format(name) for law in _scalar_laws(model) for name in law.names)
+    return (*model.muscle_names, *others)
 
 
 @jax.jit

@@ -27,8 +27,8 @@ def write_table(table: Table, path: str | os.PathLike[str]) -> None:
 def _format(path: str | os.PathLike[str]) -> ModuleType:
     suffix = Path(path).suffix.lower()
     if suffix not in _FORMATS:
-        expected = f"expected a table ({', '.join(_FORMATS)})"
-        if suffix in KINDS:
-            raise FileFormatError(f"is {KINDS[suffix]} ({suffix}); {expected}", path)
-        raise FileFormatError(f"{suffix or 'no suffix'} is not a table format; {expected}", path)
+        kind = f", but that of {KINDS[suffix]}" if suffix in KINDS else ""
+        raise FileFormatError(
+            f"{suffix or 'no suffix'} is not a table format{kind}; expected {', '.join(_FORMATS)}", path
+        )
     return _FORMATS[suffix]
