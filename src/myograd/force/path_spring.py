@@ -21,6 +21,7 @@ NUMBERS = ("resting_length", "stiffness", "dissipation")
 
 class PathSprings(Law):
     describes: ClassVar = PathSpring
+    reported_as: ClassVar[str] = "{}_tension"
     resting_length: Float[Array, " n"]
     stiffness: Float[Array, " n"]
     dissipation: Float[Array, " n"]
