@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from contextlib import contextmanager
-from os import PathLike, fspath
+from os import PathLike
 from typing import Any
 
-from ..errors import FileFormatError, MyogradError
+from ..errors import FileFormatError, MyogradError, quoted
 from ..files.tables.formats import read_table
 from ..files.tables.table import Table, need_numbers
 
@@ -21,7 +21,7 @@ def is_path(source: Any) -> bool:
 def table_of(source: Source, what: str) -> Table:
     """The table, read if it is a path; it has rows, and one number in each cell. `what` names it in errors."""
     table = source if isinstance(source, Table) else read_table(source)
-    need_numbers(table, what if isinstance(source, Table) else fspath(source))
+    need_numbers(table, what)
     return table
 
 
@@ -34,5 +34,5 @@ def about(source: Any) -> Iterator[None]:
         raise
     except MyogradError as error:
         if is_path(source):
-            raise MyogradError(f"{fspath(source)}: {error}") from None
+            raise MyogradError(f"{quoted(source)}: {error}") from None
         raise

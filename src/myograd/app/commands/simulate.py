@@ -114,7 +114,7 @@ def simulate(
         raise MyogradError(
             f"--integrator {integrator} takes steps of a fixed length: give it in seconds, for example --step 0.001"
         )
-    with Progress(*Progress.get_default_columns(), console=err, transient=True) as bar:
+    with Progress(*Progress.get_default_columns(), console=err, transient=True, disable=not err.is_terminal) as bar:
         task = bar.add_task("loading and compiling ...", total=1.0)
         try:
             loaded = myograd.load_model(path)
