@@ -33,9 +33,10 @@ class UnsupportedError(ModelError):
     """The answer would depend on parts of the model that are not supported: `names`, which can be left out."""
 
     def __init__(self, problem: str, names: Sequence[str]):
-        listed = ", ".join(map(repr, names))
-        super().__init__(f"{problem}. To leave out what is concerned, pass accept=({listed}{',' * (len(names) == 1)})")
         self.problem, self.names = problem, tuple(names)
+        self.them = "it" if len(names) == 1 else "them"
+        listed = ", ".join(map(repr, names)) + "," * (len(names) == 1)
+        super().__init__(f"{problem}. To leave {self.them} out, pass accept=({listed})")
 
 
 class UnsupportedWarning(UserWarning):

@@ -121,7 +121,7 @@ def unsupported_line(error: UnsupportedError, has_accept: bool) -> str:
     """What is not supported, and the option, ready to be pasted, that leaves it out."""
     if not has_accept:
         return error.problem
-    return f"{error.problem}. To leave out what is concerned, add: --accept {shlex.quote(','.join(error.names))}"
+    return f"{error.problem}. To leave {error.them} out, add: --accept {shlex.quote(','.join(error.names))}"
 
 
 def names_in(text: str) -> list[str]:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import warnings
 from os import PathLike
 
-from ..errors import UnsupportedWarning
+from ..errors import UnsupportedWarning, quoted
 from ..model.compile.model import compile_model
 from ..model.description import NO_NUMBERS, ModelDescription
 from ..model.export import description_of
@@ -35,8 +35,9 @@ def _warn_of_unsupported(description: ModelDescription) -> None:
     for item in matters:
         kinds[item.kind] = kinds.get(item.kind, 0) + 1
     listed = ", ".join(f"{count} {kind}" for kind, count in kinds.items())
+    source = quoted(description.source)
     warnings.warn(
-        f"{description.source}: parts of it are not used: {listed}. `myograd check {description.source}` lists them",
+        f"{source}: parts of it are not used: {listed}. `myograd check {source}` lists them",
         UnsupportedWarning,
         stacklevel=3,
     )
