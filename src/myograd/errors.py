@@ -4,11 +4,17 @@ from __future__ import annotations
 
 import sys
 import warnings
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from difflib import get_close_matches
 
 _NOT_THE_USERS = {"myograd", "jax", "equinox", "jaxtyping", "beartype", "functools", "contextlib"}
 """Packages whose code may lie between a function that warns and the user's line that called it."""
+
+
+def quoted(path: object) -> str:
+    """A file's name as messages write it: in quotation marks if it has spaces or would otherwise end unseen."""
+    text = str(path)
+    return text if text and not any(c.isspace() or c in "'\"" for c in text) else repr(text)
 
 
 class MyogradError(Exception):
@@ -19,7 +25,7 @@ class FileFormatError(MyogradError):
     """A file cannot be read as what it should be."""
 
     def __init__(self, message: str, path: object = "", line: int = 0):
-        where = f"{path}:{line}: " if path and line else f"{path}: " if path else ""
+        where = f"{quoted(path)}:{line}: " if path and line else f"{quoted(path)}: " if path else ""
         super().__init__(where + message)
         self.path, self.line = path, line
 
@@ -29,7 +35,13 @@ class ModelError(MyogradError):
 
 
 class UnsupportedError(ModelError):
-    """The answer would depend on parts of the model that are not supported."""
+    """The answer would depend on parts of the model that are not supported: `names`, which can be left out."""
+
+    def __init__(self, problem: str, names: Sequence[str]):
+        self.problem, self.names = problem, tuple(names)
+        self.them = "it" if len(names) == 1 else "them"
+        listed = ", ".join(map(repr, names)) + "," * (len(names) == 1)
+        super().__init__(f"{problem}. To leave {self.them} out, pass accept=({listed})")
 
 
 class UnsupportedWarning(UserWarning):
@@ -42,6 +54,10 @@ class ActivationWarning(UserWarning):
 
 class ControlWarning(UserWarning):
     """A table of controls leaves out muscles or actuators, which are then not excited."""
+
+
+class DuplicateNameWarning(UserWarning):
+    """Elements of a model file share a name; all but the first were renamed, as OpenSim does."""
 
 
 class FiberLengthWarning(UserWarning):

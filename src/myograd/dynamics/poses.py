@@ -14,7 +14,7 @@ import jax.numpy as jnp
 import numpy as np
 from jaxtyping import Array, Bool, Float
 
-from ..errors import ModelError, MotionWarning, nearest, warn
+from ..errors import ModelError, MotionWarning, nearest, quoted, warn
 from ..files.motions import table_coordinates
 from ..files.tables.formats import read_table
 from ..files.tables.table import Table
@@ -75,7 +75,7 @@ def read_motion(model: Model, source: Table | str | os.PathLike[str]) -> Motion:
     without a column are at their defaults (a MotionWarning lists them), and constraints are satisfied.
     """
     table = source if isinstance(source, Table) else read_table(source)
-    what = "the motion" if isinstance(source, Table) else str(Path(source))
+    what = "the motion" if isinstance(source, Table) else quoted(Path(source))
     found = table_coordinates(model, table, what)
     if not found.given.any():
         first = ", ".join(model.coordinate_names[:4])
