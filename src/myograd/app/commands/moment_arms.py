@@ -19,7 +19,7 @@ def moment_arms(
     target: Annotated[
         Path | None,
         typer.Option(
-            "--out", help="Write (or replace) a .csv file: coordinate, value, muscle, moment arm, length; in SI units."
+            "--out", help="Write (or replace) a .csv file: coordinate, value, muscle, moment arm, length, units."
         ),
     ] = None,
     plot: Annotated[
@@ -36,7 +36,7 @@ def moment_arms(
     check_output(target, ".csv")
     check_output(plot, ".html")
     path = find(model)
-    from myograd.app import sweep
+    from myograd.app import sweep, sweep_page
 
     with err.status("loading JAX and compiling ..."):
         curves = sweep.moment_arm_curves(
@@ -51,5 +51,5 @@ def moment_arms(
         sweep.write_csv(curves, target)
         print_written(target)
     if plot:
-        sweep.write_plot(curves, plot)
+        sweep_page.write_plot(curves, plot)
         print_written(plot)
