@@ -39,8 +39,8 @@ def write_plot(model: myograd.Model, trajectory: Trajectory, path: Path) -> None
         subplot_titles=[panel.title for panel in shown],
     )
     listed: set[tuple[str, str]] = set()
-    for row, panel in enumerate(shown, 1):
-        top = figure.layout[f"yaxis{row if row > 1 else ''}"].domain[1]
+    tops = [axis.domain[1] for axis in figure.select_yaxes()]
+    for row, (panel, top) in enumerate(zip(shown, tops, strict=True), 1):
         if not any(legend == panel.legend for legend, _ in listed):
             height = sum(other.legend == panel.legend for other in shown) / len(shown)
             figure.update_layout({panel.legend: {"y": top, "yanchor": "top", "maxheight": 0.9 * height}})

@@ -94,6 +94,7 @@ def identify(
         check_output(path, ending)
     path = find(model)
     from myograd.app import identification as show
+    from myograd.app.identification_report import report_of, write_report
     from myograd.tools.identification import identify as run
 
     begun = time.perf_counter()
@@ -145,7 +146,7 @@ def identify(
         show.write_table(result, table)
         print_written(table)
     if report:
-        show.write_report(result, seconds, report)
+        write_report(report_of(result, seconds), report)
         print_written(report)
     if not result.fit.converged:
         raise MyogradError(f"{target} was not written: the fit has not converged ({result.fit.outcome})")
