@@ -88,11 +88,11 @@ def _open(report: Report) -> list[str]:
     return [
         heading("What these recordings do not determine"),
         paragraph(
-            "Each line is a change of several parameters at once that these recordings do not show: they would be explained "
-            "as well with it, or with its opposite. What was found along it is what the model had before."
+            "Each line is a change of several parameters at once that these recordings hardly show: they would be explained "
+            "as well with it, or with its opposite. Along it, what was found is about what the model had before."
         ),
         table(
-            ("these could change together", "movements that would show it"),
+            ("these could change together", "what would show it"),
             [(it.text(), it.needs) for it in report.undetermined],
         ),
     ]

@@ -22,6 +22,7 @@ h1 { font-size: 1.4em; margin: 0.4em 0 } h2 { font-size: 1.1em; margin: 1.4em 0 
 table { border-collapse: collapse; font-size: 0.9em } th, td { padding: 3px 14px 3px 0; text-align: left; vertical-align: top }
 tr + tr { border-top: 1px solid #ddd }
 main { display: grid; gap: 0.5em 1em } main > * { min-width: 0 } .wide { grid-column: 1 / -1 }
+main > p { margin: 0 } main > h2 { margin-bottom: 0 }
 """
 
 
