@@ -270,14 +270,3 @@ def test_moment_arms_of_unknown_names(run: Run):
     assert "did you mean 'soleus'?" in refused(run("moment-arms", "planar_leg", "--muscles", "vasti,soleas"))
     # A coordinate that follows others has no moment arm of its own.
     assert "theta_2" in refused(run("moment-arms", "coupled_mechanism", "--coordinate", "theta_2"))
-
-
-def test_demo(run: Run, tmp_path: Path):
-    page, picture = tmp_path / "demo.html", tmp_path / "demo.svg"
-    code, out, _ = run("demo", "--out", page, "--picture", picture)
-    assert code == 0
-    drift = re.search(r"energy drift (\S+) of", out)
-    assert drift and float(drift[1]) < 1e-7
-    assert str(page) in out
-    assert not re.search(r"<(script|link)[^>]+(src|href)=", page.read_text())
-    assert picture.read_text().startswith("<svg")

@@ -7,10 +7,12 @@ writes them to 4, each ended by a zero byte). No name is resolved, so no page ca
 from __future__ import annotations
 
 import base64
+import fcntl
 import json
 import os
+import select
 import shutil
-import subprocess
+import signal
 import tempfile
 from collections.abc import Iterator
 from contextlib import contextmanager
@@ -19,6 +21,7 @@ from pathlib import Path
 from typing import Any
 
 CHROMIUM = shutil.which("chromium")
+SILENCE = 60.0  # s
 NO_CHROMIUM = "there is no `chromium` on the PATH (on Debian: apt-get install chromium)"
 FLAGS = (
     "--headless",
@@ -45,19 +48,34 @@ class Connection:
         self.events: list[dict[str, Any]] = []
 
     def call(self, method: str, session: str | None = None, **parameters: Any) -> dict[str, Any]:
+        """Ask, and wait for the answer."""
+        asked = self.send(method, session, parameters)
+        while (answer := self.receive()).get("id") != asked:
+            self.keep(answer)
+        if "error" in answer:
+            raise RuntimeError(f"{method}: {answer['error']['message']}")
+        return answer["result"]
+
+    def send(self, method: str, session: str | None, parameters: dict[str, Any]) -> int:
         self.count += 1
         message = {"id": self.count, "method": method, "params": parameters}
         data = json.dumps(message | ({"sessionId": session} if session else {})).encode() + b"\0"
         while data:
             data = data[os.write(self.to, data) :]
-        while (answer := self.receive()).get("id") != self.count:
-            self.events.append(answer)
-        if "error" in answer:
-            raise RuntimeError(f"{method}: {answer['error']['message']}")
-        return answer["result"]
+        return self.count
+
+    def keep(self, message: dict[str, Any]) -> None:
+        """Keep an event; a dialog, which would stop its page, is closed."""
+        if "method" in message:
+            self.events.append(message)
+        if message.get("method") == "Page.javascriptDialogOpening":
+            self.send("Page.handleJavaScriptDialog", message["sessionId"], {"accept": True})
 
     def receive(self) -> dict[str, Any]:
+        """The next message; where none comes for a minute, an error."""
         while b"\0" not in self.buffer:
+            if not select.select([self.back], [], [], SILENCE)[0]:
+                raise RuntimeError(f"Chromium has said nothing for {SILENCE:g} s")
             piece = os.read(self.back, 1 << 20)
             if not piece:
                 raise RuntimeError("Chromium has ended")
@@ -68,7 +86,7 @@ class Connection:
     def wait_for(self, method: str) -> None:
         """Until this event has arrived, now or before."""
         while not any(event["method"] == method for event in self.events):
-            self.events.append(self.receive())
+            self.keep(self.receive())
 
 
 @dataclass
@@ -155,35 +173,37 @@ class Browser:
 def chromium() -> Iterator[Browser]:
     """Start Chromium with a profile of its own; end it afterwards."""
     assert CHROMIUM, NO_CHROMIUM
-    (read_ours, theirs_out), (theirs_in, write_ours) = os.pipe(), os.pipe()
+    (back, their_out), (their_in, to) = _pipe(), _pipe()
     with tempfile.TemporaryDirectory(ignore_cleanup_errors=True) as profile:
-        process = subprocess.Popen(
-            # The shell gives the pipes the numbers that Chromium expects.
-            [
-                "sh",
-                "-c",
-                f'exec "$@" 3<&{theirs_in} 4>&{theirs_out}',
-                "sh",
-                CHROMIUM,
-                *FLAGS,
-                f"--user-data-dir={profile}",
+        process = os.posix_spawn(
+            CHROMIUM,
+            [CHROMIUM, *FLAGS, f"--user-data-dir={profile}"],
+            os.environ,
+            file_actions=[
+                *((os.POSIX_SPAWN_OPEN, number, os.devnull, os.O_RDWR, 0) for number in range(3)),
+                (os.POSIX_SPAWN_DUP2, their_in, 3),
+                (os.POSIX_SPAWN_DUP2, their_out, 4),
             ],
-            pass_fds=(theirs_in, theirs_out),
-            stdin=subprocess.DEVNULL,
-            stdout=subprocess.DEVNULL,
-            stderr=subprocess.DEVNULL,
         )
-        os.close(theirs_in)
-        os.close(theirs_out)
-        connection = Connection(write_ours, read_ours)
+        os.close(their_in)
+        os.close(their_out)
         try:
+            connection = Connection(to, back)
             yield Browser(connection)
             connection.call("Browser.close")
+        except BaseException:
+            os.kill(process, signal.SIGKILL)
+            raise
         finally:
-            os.close(write_ours)
-            os.close(read_ours)
-            try:
-                process.wait(timeout=10)
-            except subprocess.TimeoutExpired:
-                process.kill()
-                process.wait()
+            os.waitpid(process, 0)
+            os.close(to)
+            os.close(back)
+
+
+def _pipe() -> tuple[int, int]:
+    """Its ends, to read from and to write to, with numbers that are not among those Chromium expects them at."""
+    ends = os.pipe()
+    moved = [fcntl.fcntl(end, fcntl.F_DUPFD_CLOEXEC, 10) for end in ends]
+    for end in ends:
+        os.close(end)
+    return moved[0], moved[1]

@@ -156,7 +156,8 @@ def _convergence(report: Report) -> go.Figure:
     size = np.where(np.abs(end) > 0, np.abs(end), np.inf)
     away = [100 * np.mean(np.abs(x - end) / size) for _, x in report.history[:-1]]
     figure = make_subplots(1, 2, subplot_titles=("mean distance of parameters from the end", "residual"))
-    figure.add_scatter(y=away, mode="lines+markers", row=1, col=1, showlegend=False)
+    if away:
+        figure.add_scatter(y=away, mode="lines+markers", row=1, col=1, showlegend=False)
     figure.add_scatter(y=[loss for loss, _ in report.history], mode="lines+markers", row=1, col=2, showlegend=False)
     figure.update_yaxes(type="log", exponentformat="power")
     figure.update_yaxes(title="distance [%]", row=1, col=1)
