@@ -49,7 +49,9 @@ window.tick = now => { for (const draw of window.waiting.splice(0)) draw(now); }
 
 
 def shown_names(page: Page) -> list[str]:
-    return page.evaluate("[...document.querySelectorAll('text[class^=legend]:not([class*=title])')].map(x => x.textContent)")
+    return page.evaluate(
+        "[...document.querySelectorAll('text[class^=legend]:not([class*=title])')].map(x => x.textContent)"
+    )
 
 
 def check_names(page: Page, *names: str, model: str = BAD) -> None:
@@ -85,7 +87,7 @@ def test_a_bad_page_is_noticed(browser: Browser, tmp_path: Path):
 # The demo ----------------------------------------------------------------------------------------------------
 
 
-def test_demo(run: Run, request: pytest.FixtureRequest, tmp_path: Path):
+def test_demo(run: Run, request: pytest.FixtureRequest, measured: Callable[..., None], tmp_path: Path):
     target, picture = tmp_path / "demo.html", tmp_path / "demo.svg"
     code, out, _ = run("demo", "--out", target, "--picture", picture)
     assert code == 0
@@ -117,7 +119,7 @@ def test_demo(run: Run, request: pytest.FixtureRequest, tmp_path: Path):
     page.evaluate("window.tick(30000)")
     assert page.evaluate(said) == ["play", "5.00 s"]
     assert page.evaluate("window.waiting.length") == 0
-    check_page(page, curves)
+    measured("fewest pixels of a curve after playing", check_page(page, curves), "px")
 
     drawn = texts(browser.open(picture))
     assert {"hamstrings", "knee flexion [°]"} <= {it.text for it in drawn}

@@ -95,10 +95,12 @@ def overprinted(shown: list[Text]) -> list[tuple[str, str]]:
     ]
 
 
-def check_page(page: Page, curves: int) -> None:
-    """Assert that as many curves are there, and seen; that nothing went wrong, and nothing was asked for."""
+def check_page(page: Page, curves: int) -> int:
+    """Assert that as many curves are there, and seen; that nothing went wrong, and nothing was asked for. The pixels of the
+    curve that has the fewest."""
     seen = pixels(page)
     assert len(seen) == curves
     assert {name: count for name, count in seen.items() if count < ENOUGH} == {}
     assert page.errors() == []
     assert page.requests() == []
+    return min(seen.values())
