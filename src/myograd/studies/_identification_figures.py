@@ -91,7 +91,7 @@ def _parameters(runs: list[Run], names: dict[str, list[str]], source: str) -> go
             i = lists[method].index(name)  # pyright: ignore[reportOptionalMemberAccess]
             curves = [np.array([row[i] for row in run.errors]) for run in group]
             _band(figure, curves, color, method if k == 0 else "", row=k // columns + 1, col=k % columns + 1)
-    figure.update_yaxes(type="log")
+    figure.update_yaxes(type="log", nticks=4, tickfont_size=9)
     figure.update_annotations(font_size=10)
     figure.update_layout(title="errors of all parameters over iterations, %, as Figure 5", height=100 + 170 * rows)
     return figure
