@@ -12,7 +12,6 @@ from rich.table import Table as View
 
 import myograd
 from myograd.app.peer import simulated
-from myograd.app.simulation_plot import write_plot
 from myograd.errors import MyogradError
 from myograd.files.tables.formats import read_table, write_table
 from myograd.simulation.integrators import Method
@@ -100,6 +99,8 @@ def write(done: Simulation, states: Path | None, controls: Path | None, plot: Pa
     if controls:
         write_table(myograd.control_table(done.model, done.trajectory), controls)
     if plot:
+        from myograd.app.simulation_plot import write_plot
+
         write_plot(done.model, done.trajectory, plot)
     return [path for path in (states, controls, plot) if path]
 

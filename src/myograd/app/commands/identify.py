@@ -94,7 +94,6 @@ def identify(
         check_output(path, ending)
     path = find(model)
     from myograd.app import identification as show
-    from myograd.app.identification_report import report_of, write_report
     from myograd.tools.identification import identify as run
 
     begun = time.perf_counter()
@@ -146,6 +145,8 @@ def identify(
         show.write_table(result, table)
         print_written(table)
     if report:
+        from myograd.app.identification_report import report_of, write_report
+
         write_report(report_of(result, seconds), report)
         print_written(report)
     if not result.fit.converged:

@@ -36,7 +36,7 @@ def moment_arms(
     check_output(target, ".csv")
     check_output(plot, ".html")
     path = find(model)
-    from myograd.app import sweep, sweep_page
+    from myograd.app import sweep
 
     with err.status("loading JAX and compiling ..."):
         curves = sweep.moment_arm_curves(
@@ -51,5 +51,7 @@ def moment_arms(
         sweep.write_csv(curves, target)
         print_written(target)
     if plot:
-        sweep_page.write_plot(curves, plot)
+        from myograd.app.sweep_page import write_plot
+
+        write_plot(curves, plot)
         print_written(plot)
