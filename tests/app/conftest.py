@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 import sys
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 
 import pytest
 
+from browser import CHROMIUM, NO_CHROMIUM, Browser, chromium
 from myograd.app.cli import main
 
 Run = Callable[..., tuple[int, str, str]]
@@ -24,3 +25,12 @@ def run(monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) -> 
         return int(end.value.code or 0), captured.out, captured.err
 
     return call
+
+
+@pytest.fixture(scope="session")
+def browser() -> Iterator[Browser]:
+    """A headless Chromium; what needs it is skipped where there is none."""
+    if not CHROMIUM:
+        pytest.skip(NO_CHROMIUM)
+    with chromium() as found:
+        yield found

@@ -14,6 +14,7 @@ from myograd.app.commands.identify import read_bounds
 from myograd.errors import MyogradError
 from myograd.estimate.identification.uncertainty import Verdict
 from myograd.estimate.parameters import Bounds
+from pages import check_page, texts
 
 Run = Callable[..., tuple[int, str, str]]
 
@@ -72,7 +73,7 @@ def test_a_number_is_named_once():
 
 
 @pytest.mark.slow
-def test_shipped_recordings(identify: Run, tmp_path: Path):
+def test_shipped_recordings(identify: Run, request: pytest.FixtureRequest, tmp_path: Path):
     table, report = tmp_path / "table.csv", tmp_path / "report.html"
     code, out, _ = identify("--shipped", "--every", 8, "--table", table, "--report", report)
     assert code == 0
@@ -85,3 +86,8 @@ def test_shipped_recordings(identify: Run, tmp_path: Path):
         assert row["parameter"] in report.read_text()
     assert not re.search(r"<(script|link)[^>]+(src|href)=", report.read_text())
     assert myograd.load_model(tmp_path / "person.osim").name == "arm"
+    page = request.getfixturevalue("browser").open(report)  # what is above needs none
+    shown = [row["parameter"] for row in rows if float(row["before"]) != 0]
+    assert [it.text for it in texts(page, "#figure-1 .ytick text")] == shown
+    owners = {name.partition(".")[0] for name in shown}
+    check_page(page, curves=len(owners) + 1 + 2 + 3)  # singular values, convergence, three movements

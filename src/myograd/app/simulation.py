@@ -5,14 +5,10 @@ from __future__ import annotations
 from pathlib import Path
 
 import numpy as np
-import plotly.graph_objects as go
-from plotly.subplots import make_subplots
 from rich.table import Table as View
 
 import myograd
 from myograd.app.peer import simulated
-from myograd.files.atomic import write_text
-from myograd.simulation.trajectory import Trajectory
 from myograd.tools.simulation import Simulation
 
 
@@ -52,27 +48,3 @@ def against_opensim(done: Simulation, path: Path, accuracy: float) -> str:
             names = model.coordinate_names if what in "qu" else model.muscle_names
             apart.append(f"{what} {gap[row, column]:.2g} {unit} ({names[column]}, {time[row]:g} s)".replace("  ", " "))
     return "largest differences from OpenSim's Manager: " + "; ".join(apart)
-
-
-def write_plot(model: myograd.Model, trajectory: Trajectory, path: Path) -> None:
-    """Coordinates, activations, fibre lengths over time, each in a panel of its own."""
-    muscles = len(model.muscle_names) > 0
-    titles = ["coordinates [deg, m]", *(["activation", "fibre length / optimal"] if muscles else [])]
-    figure = make_subplots(rows=len(titles), cols=1, shared_xaxes=True, subplot_titles=titles, vertical_spacing=0.06)
-    time, state = np.asarray(trajectory.time), trajectory.state
-
-    def lines(row: int, names: tuple[str, ...], values: np.ndarray) -> None:
-        for i, name in enumerate(names):
-            figure.add_trace(go.Scatter(x=time, y=values[:, i], name=name, legend=f"legend{row}"), row=row, col=1)
-        top = figure.layout[f"yaxis{row if row > 1 else ''}"].domain[1]
-        figure.update_layout({f"legend{row}": dict(y=top, yanchor="top", maxheight=1 / len(titles) - 0.05)})
-
-    which = [model.coordinate_names.index(name) for name in model.independent_coordinates]
-    scale = np.where(np.array(model.names.rotational, bool)[which], 180 / np.pi, 1.0)
-    lines(1, model.independent_coordinates, np.asarray(state.q)[:, which] * scale)
-    if muscles:
-        lines(2, model.muscle_names, np.asarray(state.activation))
-        lines(3, model.muscle_names, np.asarray(state.fiber_length / model.muscles.optimal_fiber_length))
-    figure.update_xaxes(title="time [s]", row=len(titles), col=1)
-    figure.update_layout(title=model.name, height=330 * len(titles), template="plotly_white")
-    write_text(path, figure.to_html(include_plotlyjs=True))

@@ -1,4 +1,4 @@
-"""Moment arms and lengths over the range of a coordinate, as `myograd moment-arms` shows them: table, CSV file, plot.
+"""Moment arms and lengths over the range of a coordinate, as `myograd moment-arms` shows them: table, CSV file.
 
 Poses are those of `diagnostics.along`. NaN means that the constraints do not let the coordinate be there, or that no path at rest
 over the muscle's surfaces was found.
@@ -16,8 +16,6 @@ import jax
 import jax.numpy as jnp
 import numpy as np
 from jax import lax
-from plotly.colors import qualitative
-from plotly.subplots import make_subplots
 from rich.console import Group, RenderableType
 from rich.table import Table
 from rich.text import Text
@@ -40,6 +38,7 @@ class Curve:
     turns and shifts at once) has a unit of its own.
     """
 
+    model: str
     coordinate: str
     motion: str  # rotational | translational | coupled
     values: np.ndarray  # [points] rad, m, or the coordinate's own unit
@@ -48,6 +47,12 @@ class Curve:
     lengths: np.ndarray  # [points, muscles] m
     opensim_arms: np.ndarray | None = None
     opensim_lengths: np.ndarray | None = None
+
+    @property
+    def units(self) -> tuple[str, str, str]:
+        """Of values, arms and lengths. The own unit of a coupled coordinate has no name."""
+        value, arm = {"rotational": ("rad", "m"), "translational": ("m", "m/m"), "coupled": ("", "m")}[self.motion]
+        return value, arm, "m"
 
     @property
     def axis(self) -> str:
@@ -100,7 +105,9 @@ def moment_arm_curves(
     with plain_errors():
         poses, arms, lengths = map(np.asarray, sweep(jnp.asarray(columns), jnp.asarray(grids)))
     motions = {c.name: c.motion_type for c in model.document.description.coordinates()}
-    curves = [Curve(name, motions[name], grids[i], kept, arms[i], lengths[i]) for i, name in enumerate(chosen)]
+    curves = [
+        Curve(model.name, name, motions[name], grids[i], kept, arms[i], lengths[i]) for i, name in enumerate(chosen)
+    ]
     if peer:
         for curve, q in zip(curves, poses, strict=True):
             curve.opensim_lengths, curve.opensim_arms = peer.lengths_and_arms(names, q, curve.coordinate, kept)
@@ -154,72 +161,18 @@ def table(curves: list[Curve]) -> RenderableType:
 
 
 def write_csv(curves: list[Curve], path: Path) -> None:
-    """One line per coordinate value and muscle, at full precision, in radians and metres."""
+    """One line per coordinate value and muscle, at full precision, in radians and metres; its last columns say so."""
     lines = io.StringIO()
     rows = csv.writer(lines, lineterminator="\n")
     header = ["coordinate", "value", "muscle", "moment_arm", "length"]
-    compared = curves[0].opensim_arms is not None
-    rows.writerow(header + (["opensim_moment_arm", "opensim_length"] if compared else []))
+    compared = ["opensim_moment_arm", "opensim_length"] if curves[0].opensim_arms is not None else []
+    rows.writerow([*header, *compared, "value_unit", "moment_arm_unit", "length_unit"])
     for curve in curves:
         columns = [curve.arms, curve.lengths, curve.opensim_arms, curve.opensim_lengths]
         numbers = np.stack([x for x in columns if x is not None], axis=-1).tolist()
         for value, per_muscle in zip(curve.values.tolist(), numbers, strict=True):
             rows.writerows(
-                [curve.coordinate, value, muscle, *x] for muscle, x in zip(curve.muscles, per_muscle, strict=True)
+                [curve.coordinate, value, muscle, *x, *curve.units]
+                for muscle, x in zip(curve.muscles, per_muscle, strict=True)
             )
     write_text(path, lines.getvalue())
-
-
-def write_plot(curves: list[Curve], path: Path) -> None:
-    """Moment arms above, lengths below, of the muscles that cross each coordinate, which is chosen from a menu; in an HTML
-    file that needs nothing else."""
-    figure = make_subplots(rows=2, cols=1, shared_xaxes=True, vertical_spacing=0.06)
-    owner: list[int] = []  # of each line: the number of its coordinate
-    for number, curve in enumerate(curves):
-        panels = (
-            (1, curve.arms, curve.opensim_arms, curve.arm_scale),
-            (2, curve.lengths, curve.opensim_lengths, 1e3),
-        )
-        for place, i in enumerate(curve.crossing()):
-            color = qualitative.D3[place % len(qualitative.D3)]
-            for row, ours, opensims, scale in panels:
-                for values, dash in ((ours, "solid"), (opensims, "dash")):
-                    if values is None:
-                        continue
-                    figure.add_scatter(
-                        x=curve.shown_values(),
-                        y=values[:, i] * scale,
-                        name=curve.muscles[i] + (" (OpenSim)" if dash == "dash" else ""),
-                        mode="lines",
-                        line={"color": color, "dash": dash},
-                        legendgroup=curve.muscles[i],
-                        showlegend=row == 1 and dash == "solid",
-                        visible=number == 0,
-                        row=row,
-                        col=1,
-                    )
-                    owner.append(number)
-
-    def titles(curve: Curve) -> dict[str, str]:
-        return {
-            "xaxis2.title.text": curve.axis,
-            "yaxis.title.text": f"moment arm [{curve.arm_unit}]",
-            "yaxis2.title.text": "length [mm]",
-        }
-
-    menu = [
-        {
-            "label": curve.coordinate,
-            "method": "update",
-            "args": [{"visible": [number == n for n in owner]}, titles(curve)],
-        }
-        for number, curve in enumerate(curves)
-    ]
-    figure.update_layout(
-        titles(curves[0]),
-        template="plotly_white",
-        legend_title_text="dashed: OpenSim" if curves[0].opensim_arms is not None else "",
-    )
-    if len(curves) > 1:
-        figure.update_layout(updatemenus=[{"buttons": menu, "x": 0.0, "xanchor": "left", "y": 1.12}])
-    write_text(path, figure.to_html(include_plotlyjs=True))

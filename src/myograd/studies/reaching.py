@@ -24,7 +24,6 @@ from typing import Any
 import jax
 import jax.numpy as jnp
 import numpy as np
-import plotly.graph_objects as go
 from jaxtyping import Array, Float
 from scipy.optimize import least_squares, minimize
 
@@ -312,6 +311,8 @@ def report(
         theirs = found[record.optimiser]
         for what in ("simulations", "simulations, a Jacobian counted by its time", "time [s]"):
             theirs[f"{what}, over those of the exact Jacobian"] = theirs[what] / ours[what]
+    from myograd.studies._reaching_figures import write_convergence, write_excitations, write_path
+
     write_convergence(out, task, records)
     write_path(out, task, moved, places, unmoved, target)
     if task.name == "excitations":
@@ -340,55 +341,3 @@ def jacobian_cost(task: Task) -> float:
         return float(np.median(times))
 
     return median(task.jacobian) / median(task.residual)
-
-
-def write_csv(path: Path, header: list[str], rows: Any) -> None:
-    lines = [",".join(header), *(",".join(x if isinstance(x, str) else f"{x:.9g}" for x in row) for row in rows)]
-    write_text(path, "\n".join(lines) + "\n")
-
-
-def write_figure(path: Path, figure: go.Figure) -> None:
-    figure.update_layout(template="plotly_white")
-    write_text(path, figure.to_html(include_plotlyjs=True))
-
-
-def write_convergence(out: Path, task: Task, records: list[Record]) -> None:
-    figure, rows = go.Figure(), []
-    for record in records:
-        best = np.minimum.accumulate(record.cost)
-        count = np.arange(1, len(best) + 1)
-        rows += [(record.optimiser, *row) for row in zip(count, record.seconds, record.error, record.cost, strict=True)]
-        figure.add_scatter(x=count, y=1e3 * np.sqrt(best), name=record.optimiser)
-    figure.update_xaxes(title="simulations", type="log")
-    figure.update_yaxes(title="square root of the best cost [mm]", type="log")
-    header = ["optimiser", "simulation", "time [s]", "error [m]", "cost [m^2]"]
-    write_csv(out / f"{task.name}_convergence.csv", header, rows)
-    write_figure(out / f"{task.name}_convergence.html", figure)
-
-
-def write_path(out: Path, task: Task, moved: mg.Trajectory, places: Array, unmoved: Array, target: Array) -> None:
-    rows = np.column_stack([moved.time, places])
-    write_csv(out / f"{task.name}_hand.csv", ["time [s]", "x [m]", "y [m]", "z [m]"], rows)
-    figure = go.Figure()
-    for name, path, mode in (
-        ("before", unmoved, "lines"),
-        ("found", places, "lines+markers"),
-        ("target", target[None], "markers"),
-    ):
-        x, y, z = np.asarray(path).T
-        figure.add_scatter3d(x=x, y=z, z=y, name=name, mode=mode, marker={"size": 3 if len(path) > 1 else 6})
-    figure.update_scenes(
-        xaxis_title="forward [m]", yaxis_title="to the right [m]", zaxis_title="up [m]", aspectmode="data"
-    )
-    write_figure(out / f"{task.name}_hand.html", figure)
-
-
-def write_excitations(out: Path, model: mg.Model, moved: mg.Trajectory) -> None:
-    names = list(model.control_names)
-    write_csv(out / "excitations.csv", ["time [s]", *names], np.column_stack([moved.time, moved.controls]))
-    figure = go.Figure()
-    for i, name in enumerate(names):
-        figure.add_scatter(x=np.asarray(moved.time), y=np.asarray(moved.controls[:, i]), name=name)
-    figure.update_xaxes(title="time [s]")
-    figure.update_yaxes(title="excitation")
-    write_figure(out / "excitations.html", figure)

@@ -14,7 +14,7 @@ from myograd.errors import MyogradError
 from myograd.estimate.identification.adam import fit_adam
 from myograd.estimate.identification.choices import Choices
 from myograd.estimate.identification.diagnostics import check
-from myograd.estimate.identification.fit import fit, ordered_poles
+from myograd.estimate.identification.fit import Fit, fit, ordered_poles
 from myograd.estimate.identification.fitted import fitted_model, tendon_stage
 from myograd.estimate.identification.problem import Problem
 from myograd.estimate.identification.scores import scores
@@ -22,6 +22,7 @@ from myograd.estimate.identification.search import search, spread_starts
 from myograd.estimate.identification.setup import identification
 from myograd.estimate.identification.shipped import shipped_deep, shipped_recording, shipped_truth
 from myograd.estimate.identification.uncertainty import relative_errors, uncertainty
+from myograd.estimate.identification.undetermined import undetermined
 from myograd.estimate.identification.validate import validate
 from myograd.estimate.inverse.mechanics import mechanics
 from myograd.estimate.least_squares import Options
@@ -86,10 +87,32 @@ def test_tendons_are_found_in_the_second_stage(problem: Problem):
     assert np.median(np.abs(found.physical / right - 1)) < 0.01
 
 
-def test_intervals_and_validation(problem: Problem, recording: Recording, worked_out):
+@pytest.fixture(scope="module")
+def found(problem: Problem) -> Fit:
+    """A fit that starts at the truth."""
+    return fit(problem, at_truth(problem), Options(iterations=3))
+
+
+def test_open_combinations_are_changes_that_the_residual_does_not_show(problem: Problem, found: Fit):
+    p, sure, size = problem.parameters, uncertainty(found), 1e-3
+    r, _ = problem.residual(found.z)
+
+    def shows(combination: np.ndarray) -> float:
+        return float(np.linalg.norm(problem.residual(found.z + size * p.scales() * combination)[0] - r))
+
+    told = undetermined(found, sure, most=3)
+    assert len(told) == 3
+    for it, combination in zip(told, sure.combinations[::-1], strict=False):
+        assert shows(combination) < 1e-4 * shows(sure.combinations[0])
+        moved = np.asarray(p.physical(jnp.asarray(found.z + size * p.scales() * combination))) - found.physical
+        by = {change.number.name: change.by for change in it.changes}
+        same = {name: moved[p.places[name]] / size for name in by}
+        longer = by[it.changes[0].number.name] / same[it.changes[0].number.name]
+        assert by == pytest.approx({name: longer * change for name, change in same.items()}, rel=0.02)
+
+
+def test_intervals_and_validation(problem: Problem, found: Fit, recording: Recording, worked_out):
     p = problem.parameters
-    start = at_truth(problem)
-    found = fit(problem, start, Options(iterations=3))
     sure = uncertainty(found)
     assert np.isfinite(sure.errors).all()
     assert sure.learned.max() > 0.9

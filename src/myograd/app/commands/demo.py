@@ -17,13 +17,13 @@ def demo(
     """Let a shipped leg swing for five seconds; write its motion, energy and moment arms to an HTML file."""
     check_output(target, ".html")
     check_output(picture, ".svg")
-    from myograd.app import swing
+    from myograd.app import swing, swing_page
 
     with err.status("loading JAX ...") as status:
         done = swing.simulate(status.update)
         status.update("drawing ...")
-        swing.write_html(done, target)
+        swing_page.write_html(done, target)
         if picture:
-            swing.write_picture(done, picture)
+            swing_page.write_picture(done, picture)
     out.print(swing.summary(done))
     print_written(target)

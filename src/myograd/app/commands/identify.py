@@ -145,7 +145,9 @@ def identify(
         show.write_table(result, table)
         print_written(table)
     if report:
-        show.write_report(result, seconds, report)
+        from myograd.app.identification_report import report_of, write_report
+
+        write_report(report_of(result, seconds), report)
         print_written(report)
     if not result.fit.converged:
         raise MyogradError(f"{target} was not written: the fit has not converged ({result.fit.outcome})")

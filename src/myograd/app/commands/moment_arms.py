@@ -19,7 +19,7 @@ def moment_arms(
     target: Annotated[
         Path | None,
         typer.Option(
-            "--out", help="Write (or replace) a .csv file: coordinate, value, muscle, moment arm, length; in SI units."
+            "--out", help="Write (or replace) a .csv file: coordinate, value, muscle, moment arm, length, units."
         ),
     ] = None,
     plot: Annotated[
@@ -51,5 +51,7 @@ def moment_arms(
         sweep.write_csv(curves, target)
         print_written(target)
     if plot:
-        sweep.write_plot(curves, plot)
+        from myograd.app.sweep_page import write_plot
+
+        write_plot(curves, plot)
         print_written(plot)

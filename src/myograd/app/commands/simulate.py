@@ -145,7 +145,9 @@ def simulate(
         saved = done.save(results, f"{done.model.name}_")
         out.print(f"wrote {len(saved)} files into {results.resolve()}", soft_wrap=True)
     if plot:
-        simulation.write_plot(done.model, done.trajectory, plot)
+        from myograd.app.simulation_plot import write_plot
+
+        write_plot(done.model, done.trajectory, plot)
         print_written(plot)
     if against is Peer.OPENSIM:
         with err.status("OpenSim simulates ..."):

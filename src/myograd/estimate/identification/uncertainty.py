@@ -17,7 +17,7 @@ import numpy as np
 from scipy import signal
 
 from ..inverse.regressors import NAMES
-from ..parameters import Number, default_prior
+from ..parameters import default_prior
 from .choices import COMMON_NUMBERS
 from .fit import Fit
 from .problem import Problem
@@ -91,17 +91,6 @@ class Uncertainty:
             else Verdict.POORLY_DETERMINED
             for name, learned in zip(p.names, self.learned, strict=True)
         ]
-
-    def null_combinations(self, numbers: tuple[Number, ...], most: int = 6) -> list[str]:
-        """In words: what the recording does not determine to within 100 %, worst first, without the prior."""
-        said = []
-        for value, row in zip(self.singular[::-1], self.combinations[::-1], strict=True):
-            if value > 1 or len(said) == most:
-                break
-            main = np.argsort(-np.abs(row))[:4]
-            parts = [f"{row[i]:+.2f} {numbers[i].name}" for i in main if abs(row[i]) > 0.15]
-            said.append(f"{' '.join(parts)}: {advice(numbers[main[0]].field)}")
-        return said
 
 
 def advice(field: str) -> str:
