@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
+import os
 import sys
 import warnings
-from typing import Annotated
+from typing import Annotated, NoReturn
 
 import typer
 
@@ -21,6 +22,8 @@ from myograd.app.commands.study import study
 from myograd.app.console import error_line, out
 from myograd.errors import MyogradError
 
+CLOSED_PIPE = 128 + 13  # what shells report of a program that a closed pipe has ended (SIGPIPE)
+
 app = typer.Typer(
     help="Differentiable musculoskeletal dynamics: inspect OpenSim models, and compute with them. Commands replace existing "
     "tables and pictures; they replace existing models only with --force.",
@@ -33,11 +36,21 @@ for command in (info, check, convert, moment_arms, analyze, simulate, identify, 
 
 
 def main() -> None:
-    """Run the command line. Anything that Myograd refuses becomes one line on stderr and exit code 2."""
+    """Run the command line. Anything that Myograd refuses becomes one line on stderr and exit code 2. A reader that closes the
+    pipe (`| head`) is no error."""
     warnings.showwarning = _show_warning
     debug = "--debug" in sys.argv
     try:
-        app()
+        try:
+            app()
+        finally:
+            sys.stdout.flush()  # here, where a closed pipe can be caught, not while Python ends
+    except BrokenPipeError:
+        _end_quietly()
+    except SystemExit as end:  # as which rich and typer end at a closed pipe
+        if isinstance(end.__context__, BrokenPipeError):
+            _end_quietly()
+        raise
     except (MyogradError, OSError) as error:
         if debug:
             raise
@@ -45,14 +58,22 @@ def main() -> None:
         sys.exit(2)
 
 
+def _end_quietly() -> NoReturn:
+    """Nobody reads any more: what is still in buffers goes nowhere, or Python would complain of it at its end."""
+    nowhere = os.open(os.devnull, os.O_WRONLY)
+    os.dup2(nowhere, sys.stdout.fileno())
+    sys.exit(CLOSED_PIPE)
+
+
 def _show_warning(message: Warning | str, *_args: object) -> None:
     error_line("warning", str(message), "yellow")
 
 
-def _print_version(wanted: bool) -> None:
+def _print_version(wanted: bool) -> bool:
     if wanted:
         out.print("myograd", myograd.__version__)
         raise typer.Exit
+    return wanted
 
 
 @app.callback()

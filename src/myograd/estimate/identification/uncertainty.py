@@ -39,6 +39,7 @@ class Verdict(StrEnum):
     WELL_DETERMINED = "well determined"
     POORLY_DETERMINED = "poorly determined"
     AT_LIMIT = "at its limit"
+    NOT_CONVERGED = "fit not converged"
 
 
 def relative_errors(problem: Problem, z: np.ndarray, noise: float = NOISE) -> np.ndarray:
@@ -80,8 +81,10 @@ class Uncertainty:
         return fit.physical + OF_INTERVAL * np.array([[-1.0], [1.0]]) * self.errors
 
     def verdicts(self, fit: Fit) -> list[Verdict]:
-        """Of every number."""
+        """Of every number. A fit that has not converged determines nothing."""
         p = fit.problem.parameters
+        if not fit.converged:
+            return [Verdict.NOT_CONVERGED] * len(p.names)
         limits = set(p.near_limits(fit.z))
         return [
             Verdict.AT_LIMIT
