@@ -55,7 +55,7 @@ def view(result: Result) -> View:
 
 
 def sentences(result: Result, seconds: float) -> list[str]:
-    """The result in words; `seconds`: how long it took."""
+    """The result in words, beginning with what makes it doubtful; `seconds`: how long it took."""
     well = sum(it.verdict is Verdict.WELL_DETERMINED for it in result.estimates())
     lines = [
         f"The recordings determine {well} of {len(result.names)} parameters well; {result.fit.iterations} iterations, "
@@ -80,7 +80,7 @@ def sentences(result: Result, seconds: float) -> list[str]:
                 f"{100 * it.normalised_torque:.3g} % of the torques remain unexplained ("
                 f"{it.acceleration:.3g} rad/s², {it.torque:.3g} N m)."
             )
-    return lines + result.diagnostics
+    return result.diagnostics + lines
 
 
 def write_report(result: Result, seconds: float, path: Path) -> None:
@@ -88,7 +88,7 @@ def write_report(result: Result, seconds: float, path: Path) -> None:
     pages = [_convergence(result), _intervals(result), _singular(result), _unexplained(result)]
     figures = "\n".join(page.to_html(full_html=False, include_plotlyjs=k == 0) for k, page in enumerate(pages))
     words = "".join(
-        f"<p>{line}</p>" for line in [*result.problem.identifiability.text().splitlines(), *sentences(result, seconds)]
+        f"<p>{line}</p>" for line in [*sentences(result, seconds), *result.problem.identifiability.text().splitlines()]
     )
     open_ = result.uncertainty.null_combinations(result.problem.parameters.numbers)
     if open_:

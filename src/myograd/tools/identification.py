@@ -127,4 +127,5 @@ def identify(
     fitted = [validate(found, it, known) for it, known in zip(recordings, problem.mechanics, strict=True)]
     others = [validate(found, it) for it in unseen]
     left = float(np.sqrt(np.mean([it.normalised_torque**2 for it in fitted])))
-    return Result(problem, found, uncertainty(found), fitted, others, diagnostics(found, left), noise)
+    sure = uncertainty(found)
+    return Result(problem, found, sure, fitted, others, diagnostics(found, left, sure.structure), noise)

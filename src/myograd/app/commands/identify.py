@@ -141,7 +141,7 @@ def identify(
     seconds = time.perf_counter() - begun
     written = _save(result, target, table, report, seconds)  # before anything is printed: whoever reads it may stop
     out.print(show.view(result))
-    for line in [*result.problem.identifiability.text().splitlines(), *show.sentences(result, seconds)]:
+    for line in [*show.sentences(result, seconds), *result.problem.identifiability.text().splitlines()]:
         out.print(line, soft_wrap=True)
     for path in written:
         print_written(path)
