@@ -58,7 +58,7 @@ def test_both_ways_to_solve_fibres_agree(driven: mg.Model, solve: Callable, sign
     np.testing.assert_allclose(stepped, solve(*signals), rtol=1e-8)
 
 
-def test_a_muscle_that_newton_does_not_solve_leaves_the_others_alone(
+def test_a_path_that_jumps_leaves_the_other_muscles_alone(
     driven: mg.Model, solve: Callable, signals: tuple[jax.Array, jax.Array]
 ):
     """The second path jumps by more than the fibre is long, and comes back: the tendon is slack, then torn at."""
@@ -66,13 +66,9 @@ def test_a_muscle_that_newton_does_not_solve_leaves_the_others_alone(
     far = 1.2 * float(driven.muscles.optimal_fiber_length[1])
     jumping = length.at[30:75, 1].add(-far).at[80:, 1].add(0.3 * far)
     fiber = solve(jumping, a)
-    others = [0, 2]
+    others = np.array([0, 2])
     np.testing.assert_allclose(fiber[:, others], solve(length, a)[:, others], rtol=1e-10)
-    assert np.isfinite(fiber).all()
-    left = np.abs(balance(driven, jumping, a, fiber))
-    held = np.asarray(fiber <= shortest_allowed(driven) * (1 + 1e-9))
-    assert held[30:75, 1].any()
-    assert left[~held].max() < 1e-9
+    assert np.abs(balance(driven, jumping, a, fiber)).max() < 1e-9
 
 
 def test_fibres_at_their_shortest_do_not_move_with_parameters(driven: mg.Model, signals: tuple[jax.Array, jax.Array]):
@@ -83,8 +79,8 @@ def test_fibres_at_their_shortest_do_not_move_with_parameters(driven: mg.Model, 
         return forces.solved_fibers(driven, short, a, STEP, forces.resting_fibers(driven, short, a))[-1]
 
     value, slope = jax.jit(lambda a: jax.jvp(last, (a,), (jnp.ones_like(a),)))(a)
-    assert value[1] == shortest_allowed(driven)[1]
-    assert slope[1] == 0
+    np.testing.assert_allclose(value[1], shortest_allowed(driven)[1], rtol=1e-9)
+    assert abs(slope[1]) < 1e-9
     assert (slope[np.array([0, 2])] < 0).all()  # more active fibres are shorter
 
 

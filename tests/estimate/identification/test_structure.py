@@ -12,7 +12,7 @@ from scipy import signal
 from myograd.estimate.identification.choices import Choices
 from myograd.estimate.identification.fit import fit
 from myograd.estimate.identification.setup import identification
-from myograd.estimate.identification.structure import Rows, Structure, matern, structure
+from myograd.estimate.identification.structure import MARGIN, Rows, Structure, matern, structure
 from myograd.estimate.identification.uncertainty import LEARNED, uncertainty
 from myograd.studies._identification_cases import OPENSIM, opensim_case
 from myograd.studies.people import BODIES
@@ -76,7 +76,7 @@ def test_spread_is_that_of_the_covariance():
     for one in rows:
         n = len(one.residual)
         K = matern(STEP * np.abs(np.subtract.outer(np.arange(n), np.arange(n))), 0.1)
-        expected += one.slopes.T @ (0.09 * np.eye(n) + 0.49 * K) @ one.slopes
+        expected += one.slopes.T @ (0.09 * np.eye(n) + (MARGIN * 0.7) ** 2 * K) @ one.slopes
     np.testing.assert_allclose(found, expected, rtol=1e-10)
 
 

@@ -27,6 +27,7 @@ TRIED = 7  # ... at so many values first,
 REFINED = 8  # and at so many at most about the best of them
 LEAST_WHITE = 1e-7  # of the smooth part's variance
 LIKELIER = 16.0  # twice the logarithm of the ratio of likelihoods above which noise is not the explanation
+MARGIN = 1.5  # times the estimate: systematic errors are not alike at all times, as K has them; one that was known was larger
 SHARE = 0.1  # of the residual's variance: a smooth part below this is not worth a word
 
 
@@ -56,12 +57,17 @@ class Structure:
     lasting: float
     """[s] over which that changes"""
 
+    @property
+    def allowed(self) -> float:
+        """Size of smooth errors that intervals allow for."""
+        return MARGIN * self.smooth
+
     def spread(self, rows: Sequence[Rows]) -> np.ndarray:
-        """`J^T S J` [parameters, parameters]."""
+        """`J^T S J` [parameters, parameters], with the errors that are allowed for."""
         found = np.zeros((rows[0].slopes.shape[1],) * 2)
         for one in rows:
             n = len(one.residual)
-            half = self.smooth**2 * matern(one.step * np.arange(n), self.lasting)
+            half = self.allowed**2 * matern(one.step * np.arange(n), self.lasting)
             half[0] += self.white**2
             both = np.concatenate([half[:0:-1], half])
             found += one.slopes.T @ signal.fftconvolve(one.slopes, both[:, None], axes=0)[n - 1 : 2 * n - 1]
@@ -72,7 +78,7 @@ class Structure:
         return (
             f"What the fit leaves is systematic, not noise: it varies smoothly, over about {self.lasting:.2g} s. So the model "
             "does not describe these recordings exactly: the geometry of its muscles may not be the person's, or, without "
-            f"noise, samples may be too far apart. The intervals allow for smooth errors of {self.smooth:.2g} rad/s², which "
+            f"noise, samples may be too far apart. The intervals allow for smooth errors of {self.allowed:.2g} rad/s², which "
             "include what the parameters are likely to have absorbed."
         )
 
