@@ -23,8 +23,7 @@ from scipy import linalg, optimize, signal
 
 MOST = 600  # rows that the likelihood is worked out for
 LASTING = (0.01, 1.0)  # s, within which `lasting` is looked for ...
-TRIED = 7  # ... at so many values first,
-REFINED = 8  # and at so many at most about the best of them
+TRIED = 7  # ... at so many values first, then about the best of them
 LEAST_WHITE = 1e-7  # of the smooth part's variance
 LIKELIER = 16.0  # twice the logarithm of the ratio of likelihoods above which noise is not the explanation
 MARGIN = 1.5  # times the estimate: systematic errors are not alike at all times, as K has them; one that was known was larger
@@ -107,13 +106,10 @@ def structure(rows: Sequence[Rows]) -> Structure:
         values, vectors = linalg.eigh(beyond.T @ K @ beyond)
         return _most_likely(np.maximum(values, 0.0), (vectors.T @ y) ** 2)
 
-    grid = np.linspace(*np.log(LASTING), TRIED)
+    grid = np.linspace(np.log(LASTING[0]), np.log(LASTING[1]), TRIED)
     at = int(np.argmin([tried(log)[0] for log in grid]))
     between = grid[max(at - 1, 0)], grid[min(at + 1, TRIED - 1)]
-    refined = optimize.minimize_scalar(
-        lambda log: tried(log)[0], bounds=between, method="bounded", options={"xatol": 0.03, "maxiter": REFINED}
-    )
-    log = float(refined.x)
+    log = float(np.asarray(optimize.fminbound(lambda log: tried(log)[0], *between, xtol=0.05)))
     least, white, smooth = tried(log)
     likelier = float(as_noise - least)
     systematic = likelier > LIKELIER and smooth > SHARE * white
@@ -150,6 +146,6 @@ def _most_likely(values: np.ndarray, squares: np.ndarray) -> tuple[float, float,
     grid = np.linspace(np.log(LEAST_WHITE), np.log(1e4), 26)
     at = int(np.argmin([unlikely(log) for log in grid]))
     low, high = grid[max(at - 1, 0)], grid[min(at + 1, len(grid) - 1)]
-    log = float(optimize.fminbound(unlikely, low, high, xtol=1e-3))
+    log = float(np.asarray(optimize.fminbound(unlikely, low, high, xtol=1e-3)))
     smooth = smooth_of(log)[1]
     return unlikely(log), smooth * float(np.exp(log)), smooth
