@@ -49,7 +49,7 @@ class UnsupportedWarning(UserWarning):
 
 
 class ActivationWarning(UserWarning):
-    """An activation or excitation outside 0 to 1 was clamped."""
+    """An activation, excitation or EMG envelope outside 0 to 1 was clamped."""
 
 
 class ControlWarning(UserWarning):

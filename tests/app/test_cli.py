@@ -4,7 +4,9 @@ from __future__ import annotations
 
 import csv
 import json
+import os
 import re
+import subprocess
 import sys
 from collections.abc import Callable
 from dataclasses import replace
@@ -36,6 +38,17 @@ def refused(result: tuple[int, str, str]) -> str:
 
 def test_version(run: Run):
     assert run("--version") == (0, f"myograd {myograd.__version__}\n", "")
+
+
+@pytest.mark.parametrize("words", [("info", "arm"), ("info", "arm", "--json"), ("--help",)])
+def test_a_closed_pipe_is_no_error(words: tuple[str, ...]):
+    """As in `myograd info arm | head -0`."""
+    unread, written = os.pipe()
+    os.close(unread)
+    command = [sys.executable, "-c", "from myograd.app.cli import main; main()", *words]
+    done = subprocess.run(command, stdout=written, stderr=subprocess.PIPE, check=False)
+    os.close(written)
+    assert (done.returncode, done.stderr) == (141, b"")
 
 
 @pytest.mark.parametrize("name", names())

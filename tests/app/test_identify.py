@@ -5,15 +5,25 @@ from __future__ import annotations
 import csv
 import re
 from collections.abc import Callable
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
 
 import myograd
 from myograd.app.commands.identify import read_bounds
+from myograd.app.console import out
 from myograd.errors import MyogradError
-from myograd.estimate.identification.uncertainty import Verdict
+from myograd.estimate.identification.choices import Choices
+from myograd.estimate.identification.fit import fit
+from myograd.estimate.identification.setup import identification
+from myograd.estimate.identification.shipped import shipped_deep, shipped_recording
+from myograd.estimate.identification.uncertainty import Verdict, uncertainty
+from myograd.estimate.least_squares import Options
 from myograd.estimate.parameters import Bounds
+from myograd.models import model_path
+from myograd.tools import identification as tool
+from myograd.tools.identification import Identification
 from pages import check_page, texts
 
 Run = Callable[..., tuple[int, str, str]]
@@ -70,6 +80,52 @@ def test_what_is_no_limit_is_refused(text: str):
 def test_a_number_is_named_once():
     with pytest.raises(MyogradError, match=r"'a.x' twice"):
         read_bounds(["a.x=1:2", "a.x=1:3"])
+
+
+@pytest.fixture(scope="module")
+def unfinished() -> Identification:
+    """A fit that was not given the iterations to converge."""
+    arm = myograd.load_model(model_path("arm"))
+    choices = Choices(of_muscle=("max_isometric_force",), common=("emg.delay",), every=20)
+    problem = identification(arm, [shipped_recording("move1", arm)], shipped_deep(), choices=choices)
+    found = fit(problem, options=Options(iterations=1))
+    return Identification(
+        problem=problem,
+        fit=found,
+        uncertainty=uncertainty(found),
+        fitted=[],
+        unseen=[],
+        messages=("The fit has not converged.",),
+    )
+
+
+def test_a_fit_that_has_not_converged_is_saved_as_one(
+    identify: Run, tmp_path: Path, unfinished: Identification, monkeypatch: pytest.MonkeyPatch
+):
+    monkeypatch.setattr(tool, "identify", lambda *_args, **_options: unfinished)
+    table, report = tmp_path / "table.csv", tmp_path / "report.html"
+    code, said, err = identify("--shipped", "--table", table, "--report", report)
+    assert code == 2
+    assert "person.osim was not written: the fit has not converged" in err
+    assert "0 of" in said
+    assert {row["verdict"] for row in csv.DictReader(table.open())} == {Verdict.NOT_CONVERGED}
+    assert report.exists()
+    assert not (tmp_path / "person.osim").exists()
+
+
+def test_results_are_saved_before_they_are_printed(
+    identify: Run, tmp_path: Path, unfinished: Identification, monkeypatch: pytest.MonkeyPatch
+):
+    finished = replace(unfinished, fit=replace(unfinished.fit, converged=True))
+    monkeypatch.setattr(tool, "identify", lambda *_args, **_options: finished)
+
+    def broken(*_things: object, **_options: object) -> None:
+        raise MyogradError("nobody reads this")
+
+    monkeypatch.setattr(out, "print", broken)
+    table, report = tmp_path / "table.csv", tmp_path / "report.html"
+    assert "nobody reads this" in identify("--shipped", "--table", table, "--report", report)[2]
+    assert all(path.exists() for path in (table, report, tmp_path / "person.osim"))
 
 
 @pytest.mark.slow

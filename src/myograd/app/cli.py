@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 import inspect
+import os
 import sys
 import warnings
-from typing import Annotated
+from typing import Annotated, NoReturn
 
 import typer
 
@@ -22,6 +23,8 @@ from myograd.app.commands.study import study
 from myograd.app.console import error_line, out, unsupported_line
 from myograd.errors import MyogradError, UnsupportedError
 
+CLOSED_PIPE = 128 + 13  # what shells report of a program that a closed pipe has ended (SIGPIPE)
+
 app = typer.Typer(
     help="Differentiable musculoskeletal dynamics: inspect OpenSim models, and compute with them. Commands replace existing "
     "tables and pictures; they replace existing models only with --force.",
@@ -35,11 +38,21 @@ for command in COMMANDS:
 
 
 def main() -> None:
-    """Run the command line. Anything that Myograd refuses becomes one line on stderr and exit code 2."""
+    """Run the command line. Anything that Myograd refuses becomes one line on stderr and exit code 2. A reader that closes the
+    pipe (`| head`) is no error."""
     warnings.showwarning = _show_warning
     debug = "--debug" in sys.argv
     try:
-        app()
+        try:
+            app()
+        finally:
+            sys.stdout.flush()  # here, where a closed pipe can be caught, not while Python ends
+    except BrokenPipeError:
+        _end_quietly()
+    except SystemExit as end:  # as which rich and typer end at a closed pipe
+        if isinstance(end.__context__, BrokenPipeError):
+            _end_quietly()
+        raise
     except (MyogradError, OSError) as error:
         if debug:
             raise
@@ -53,6 +66,13 @@ def _told(error: Exception) -> str:
     called = next((word for word in sys.argv[1:] if not word.startswith("-")), "").replace("-", "_")
     command = next((it for it in COMMANDS if it.__name__ == called), None)
     return unsupported_line(error, command is not None and "accept" in inspect.signature(command).parameters)
+
+
+def _end_quietly() -> NoReturn:
+    """Nobody reads any more: what is still in buffers goes nowhere, or Python would complain of it at its end."""
+    nowhere = os.open(os.devnull, os.O_WRONLY)
+    os.dup2(nowhere, sys.stdout.fileno())
+    sys.exit(CLOSED_PIPE)
 
 
 def _show_warning(message: Warning | str, *_args: object) -> None:

@@ -11,7 +11,7 @@ from rich.table import Table as View
 from myograd.estimate.identification.fit import Progress
 from myograd.estimate.identification.uncertainty import Verdict
 from myograd.files.atomic import write_text
-from myograd.tools.identification import Identification as Result
+from myograd.tools.identification import Identification
 
 
 class Reporter:
@@ -29,12 +29,12 @@ class Reporter:
         )
 
 
-def write_table(result: Result, path: Path) -> None:
+def write_table(result: Identification, path: Path) -> None:
     """All parameters, one per line, in SI units."""
     write_text(path, result.parameters_csv())
 
 
-def view(result: Result) -> View:
+def view(result: Identification) -> View:
     """The parameters, for a terminal."""
     table = View("parameter", "before", "found", "95 % interval", "", title="identified", title_justify="left")
     for it in result.estimates():
@@ -44,8 +44,8 @@ def view(result: Result) -> View:
     return table
 
 
-def sentences(result: Result, seconds: float) -> list[str]:
-    """The result in words; `seconds`: how long it took."""
+def sentences(result: Identification, seconds: float) -> list[str]:
+    """The result in words, beginning with what makes it doubtful; `seconds`: how long it took."""
     well = sum(it.verdict is Verdict.WELL_DETERMINED for it in result.estimates())
     lines = [
         f"The recordings determine {well} of {len(result.names)} parameters well; {result.fit.iterations} iterations, "
@@ -70,4 +70,4 @@ def sentences(result: Result, seconds: float) -> list[str]:
                 f"{100 * it.normalised_torque:.3g} % of the torques remain unexplained ("
                 f"{it.acceleration:.3g} rad/s², {it.torque:.3g} N m)."
             )
-    return [*lines, *result.messages]
+    return [*result.messages, *lines]

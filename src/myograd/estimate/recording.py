@@ -14,7 +14,7 @@ import jax.numpy as jnp
 import numpy as np
 from scipy import interpolate, signal
 
-from ..errors import MyogradError, nearest
+from ..errors import ActivationWarning, MyogradError, nearest, warn
 from ..files.motions import table_coordinates
 from ..files.tables.table import Table
 from ..model.model import Model
@@ -25,6 +25,7 @@ SHORTEST = 0.5  # s
 WIDER = 3.0  # cut-off of angles, over the one below which motion and forces are compared
 NARROWEST = 2.0  # the least of that
 HIGHEST = 0.45  # of the rate
+UNDERSHOOT = 0.01  # of the maximum: filters that make envelopes swing below zero by less than this
 
 
 @dataclass(frozen=True, eq=False)
@@ -111,11 +112,13 @@ def check_recording(model: Model, recording: Recording) -> None:
     twice = [name for name in set(it.channels) if it.channels.count(name) > 1]
     if twice:
         raise MyogradError(f"recording {it.name!r}: EMG of {twice[0]!r} is given twice")
-    if it.emg.size and (it.emg.min() < 0 or it.emg.max() > 1):
-        row, column = (int(i) for i in np.argwhere((it.emg < 0) | (it.emg > 1))[0])
+    outside = np.argwhere((it.emg < 0) | (it.emg > 1))
+    if len(outside):
+        row, column = (int(i) for i in outside[0])
         raise MyogradError(
             f"recording {it.name!r}: EMG of {it.channels[column]!r} is {it.emg[row, column]:g} at {it.time[row]:.4g} s; "
-            "envelopes are from 0 to 1 of the maximum voluntary contraction (see emg_envelope; --mvc 100 if they are in percent)"
+            "envelopes are from 0 to 1 of the maximum voluntary contraction (emg_envelope makes them from raw EMG, which has "
+            "both signs; --mvc 100 if they are in percent)"
         )
     if it.low_pass is not None and not 0 < it.low_pass < 0.25 / it.step:
         raise MyogradError(
@@ -161,7 +164,23 @@ def read_recording(
     time = start + step * np.arange(int((end - start) / step + 1e-6) + 1)
     q, u, udot = smooth_motion(model, motion.time, found.values, time, rate, low_pass)
     values = np.column_stack([np.interp(time, emg.time, emg[column]) for column in channels.values()])
+    values = _without_undershoot(values, tuple(channels), name)
     return Recording(name, time, q, u, udot, values, tuple(channels), low_pass=low_pass)
+
+
+def _without_undershoot(values: np.ndarray, channels: tuple[str, ...], name: str) -> np.ndarray:
+    """Envelopes [T, channels] with what filters leave below zero set to zero, and a warning. What is clearly negative stays:
+    it is no envelope, and is refused with the recording (`check_recording`)."""
+    least = values.min(axis=0)
+    clipped = np.flatnonzero((least < 0) & (least >= -UNDERSHOOT))
+    if not len(clipped):
+        return values
+    said = ", ".join(f"{channels[i]} (down to {least[i]:.2g})" for i in clipped)
+    warn(
+        f"recording {name!r}: EMG a little below zero, as filters leave it, was set to zero: {said}", ActivationWarning
+    )
+    values[:, clipped] = np.maximum(values[:, clipped], 0.0)
+    return values
 
 
 def _check_even(table: Table, what: str) -> None:

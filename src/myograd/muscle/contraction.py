@@ -69,6 +69,11 @@ def fiber_equilibrium(model: Model, length: Vector, speed: Vector, activation: V
     )
 
 
+def shortest_fibers(model: Model) -> Vector:
+    """Fibre lengths [m] below which the muscles' equations do not hold. For the classes of `FIRST_ORDER`."""
+    return _each(model, lambda group, p, shape: group.of.shortest_fiber(p, shape))
+
+
 def force_balance(
     model: Model, length: Vector, activation: Vector, fiber_length: Vector, fiber_velocity: Vector
 ) -> Vector:

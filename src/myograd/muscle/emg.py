@@ -87,7 +87,7 @@ def _array(name: str, value: Any) -> np.ndarray:
         raise ModelError(f"emg_envelope: {name} must be numbers, not {value!r}"[:200]) from None
 
 
-def _recording(emg: Any, rate: float, low_pass: float, order: int) -> np.ndarray:
+def _recording(emg: Any, rate: float, low_pass: float, order: Any) -> np.ndarray:
     if not isinstance(order, int) or order < 2 or order % 2:
         raise ModelError(f"emg_envelope: order is {order}; it counts both runs of the filter, so it is 2, 4, 6, ...")
     values = _array("emg", emg)

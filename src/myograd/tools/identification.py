@@ -163,12 +163,13 @@ def identify(
     fitted = [validate(found, it, known) for it, known in zip(recordings, problem.mechanics, strict=True)]
     others = [validate(found, it) for it in unseen]
     left = float(np.sqrt(np.mean([it.normalised_torque**2 for it in fitted])))
+    sure = uncertainty(found)
     return Identification(
         problem=problem,
         fit=found,
-        uncertainty=uncertainty(found),
+        uncertainty=sure,
         fitted=fitted,
         unseen=others,
         noise=noise,
-        messages=tuple(diagnostics(found, left)),
+        messages=tuple(diagnostics(found, left, sure.structure)),
     )

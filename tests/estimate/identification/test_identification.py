@@ -10,7 +10,7 @@ import numpy as np
 import pytest
 
 import myograd as mg
-from myograd.errors import MyogradError
+from myograd.errors import ActivationWarning, MyogradError
 from myograd.estimate.identification.adam import fit_adam
 from myograd.estimate.identification.choices import Choices
 from myograd.estimate.identification.diagnostics import check
@@ -26,7 +26,7 @@ from myograd.estimate.identification.undetermined import undetermined
 from myograd.estimate.identification.validate import validate
 from myograd.estimate.inverse.mechanics import mechanics
 from myograd.estimate.least_squares import Options
-from myograd.estimate.recording import Recording, read_recording
+from myograd.estimate.recording import Recording, check_recording, read_recording
 from myograd.files.tables.table import Table
 from myograd.models import model_path
 from myograd.studies._identification_cases import OPENSIM, opensim_numbers, opensim_recording
@@ -260,6 +260,21 @@ def test_names_that_do_not_match_are_told(arm: mg.Model, recording: Recording):
         read_recording(arm, motion, wrong)
     with pytest.raises(MyogradError, match="no column for coordinate"):
         read_recording(arm, Table(motion.time, motion.data, ("elbow", *motion.names[1:]), in_degrees=True), emg)
+
+
+def test_emg_a_little_below_zero_is_clipped_and_told(arm: mg.Model, recording: Recording):
+    motion, emg = tables(arm, recording)
+    low = emg.data.copy()
+    low[100, 2] = -1e-4
+    with pytest.warns(ActivationWarning, match=rf"set to zero: {recording.channels[2]} \(down to -0.0001\)"):
+        read = read_recording(arm, motion, Table(emg.time, low, emg.names), low_pass=None)
+    np.testing.assert_allclose(read.emg, np.maximum(low, 0.0), atol=1e-12)
+    check_recording(arm, read)
+    low[100, 2] = -0.2
+    with pytest.raises(
+        MyogradError, match=rf"EMG of '{recording.channels[2]}' is -0.2 at 0.2 s.*emg_envelope makes them"
+    ):
+        check_recording(arm, read_recording(arm, motion, Table(emg.time, low, emg.names), low_pass=None))
 
 
 def test_recordings_that_do_not_overlap_are_told(arm: mg.Model, recording: Recording):

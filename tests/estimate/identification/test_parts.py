@@ -284,6 +284,23 @@ def test_too_many_deep_muscles_are_refused(arm: mg.Model, worked_out):
         identifiability(arm, [worked_out], arm.muscle_names[3:])
 
 
+def test_nothing_identifiable_is_told_before_a_fit(arm: mg.Model, worked_out):
+    """As on a leg whose pelvis floats: deep muscles reach all joints, no muscle the pelvis, so that one equation is left."""
+    first = worked_out.arms.copy()
+    first[:, :, 0] = 0.0
+    with pytest.raises(MyogradError) as told:
+        identifiability(arm, [worked_out._replace(arms=first)], arm.muscle_names[3:])
+    free = [arm.coordinate_names[i] for i in arm.constraints.free]
+    assert "none of the 3 muscles with EMG (PECM1, PECM2, PECM3) can be identified" in str(told.value)
+    assert f"the 13 muscles without EMG act on {', '.join(free[1:])} in so many ways" in str(told.value)
+    missing = [
+        name
+        for name in arm.muscle_names[3:]
+        if np.abs(worked_out.arms[:, arm.muscle_names.index(name), free.index("pronation")]).max() > 1e-6
+    ]
+    assert f"At pronation the EMG of {', '.join(missing)} is missing" in str(told.value)
+
+
 def test_a_muscle_without_emg_must_be_deep(arm: mg.Model):
     channels = [name for name in arm.muscle_names if name != "DELT2"]
     with pytest.raises(MyogradError, match=r"no EMG of DELT2.*--deep"):

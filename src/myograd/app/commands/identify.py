@@ -27,6 +27,7 @@ if TYPE_CHECKING:
     from myograd.estimate.identification.noise import EmgNoise
     from myograd.estimate.parameters import Bounds
     from myograd.estimate.recording import Recording
+    from myograd.tools.identification import Identification
 
 
 def identify(
@@ -138,21 +139,29 @@ def identify(
             error_line("interrupted", how)
             raise typer.Exit(130) from None
     seconds = time.perf_counter() - begun
+    written = _save(result, target, table, report, seconds)  # before anything is printed: whoever reads it may stop
     out.print(show.view(result))
-    for line in [*result.problem.identifiability.text().splitlines(), *show.sentences(result, seconds)]:
+    for line in [*show.sentences(result, seconds), *result.problem.identifiability.text().splitlines()]:
         out.print(line, soft_wrap=True)
+    for path in written:
+        print_written(path)
+    if not result.fit.converged:
+        raise MyogradError(f"{target} was not written: the fit has not converged ({result.fit.outcome})")
+
+
+def _save(result: Identification, target: Path, table: Path | None, report: Path | None, seconds: float) -> list[Path]:
+    """Write what was asked for, and return its paths; no model of a fit that has not converged."""
+    from myograd.app import identification as show
+
     if table:
         show.write_table(result, table)
-        print_written(table)
     if report:
         from myograd.app.identification_report import report_of, write_report
 
         write_report(report_of(result, seconds), report)
-        print_written(report)
-    if not result.fit.converged:
-        raise MyogradError(f"{target} was not written: the fit has not converged ({result.fit.outcome})")
-    myograd.save_model(result.model(), target)
-    print_written(target)
+    if result.fit.converged:
+        myograd.save_model(result.model(), target)
+    return [path for path in (table, report, target if result.fit.converged else None) if path]
 
 
 def read_bounds(texts: Sequence[str]) -> dict[str, Bounds]:

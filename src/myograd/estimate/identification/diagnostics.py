@@ -11,6 +11,7 @@ from ...errors import MyogradError
 from ..recording import Recording
 from .fit import Fit
 from .problem import Problem
+from .structure import Structure
 
 STILL = np.deg2rad(3.0)  # range of a coordinate below which it does not count as moving [rad]
 SLOW = 0.05  # rad/s
@@ -105,12 +106,14 @@ def _shifted(problem: Problem, z: np.ndarray, by: float) -> np.ndarray:
     return there.residual(z, there.guess(z))[0]
 
 
-def diagnostics(fit: Fit, torque: float) -> list[str]:
+def diagnostics(fit: Fit, torque: float, left: Structure) -> list[str]:
     """What to say of a fit besides its numbers. `torque`: the part of the inverse-dynamics torque that it leaves on its own
-    recordings (`Validation.normalised_torque`)."""
+    recordings (`Validation.normalised_torque`). `left`: of its residual (`Uncertainty.structure`)."""
     found = []
     if not fit.converged:
         found.append(f"The fit has not converged ({fit.outcome}); its numbers are not to be used.")
+    if left.systematic:
+        found.append(left.text())
     limits = fit.problem.parameters.near_limits(fit.z)
     if limits:
         found.append(

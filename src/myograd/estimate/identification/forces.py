@@ -9,14 +9,15 @@ which every sample's balance of forces
 
 is implicit (backward differentiation; the equation has one real, negative eigenvalue, for which these formulas are stable).
 All samples are solved at once by Newton's method: balances and slopes of all samples side by side, then one linear
-recurrence. The same recurrence gives the derivatives, by the implicit function theorem.
+recurrence; muscles for which that fails, one sample after the other (`fiber_steps`). The same recurrence gives the
+derivatives, by the implicit function theorem.
 """
 
 from __future__ import annotations
 
-import functools
 from collections.abc import Mapping
 from dataclasses import fields, replace
+from functools import partial
 from typing import Any, NamedTuple
 
 import jax
@@ -31,6 +32,7 @@ from ...muscle.activation import integrate_activation
 from ...muscle.contraction import fiber_equilibrium, fiber_forces, force_balance, muscle_states
 from ...muscle.emg import emg_to_excitation
 from .choices import OF_MODEL
+from .fiber_steps import shortest_allowed, stepped_fibers
 
 Samples = Float[Array, "T m"]
 OfMuscles = Mapping[str, Float[Array, " m"]]
@@ -47,6 +49,7 @@ BACKWARD = {
 CLOSE = 1e-11  # of the optimal fibre length: Newton's last step
 LONGEST_STEP = 0.1  # of the optimal fibre length, in one iteration
 MOST_STEPS = 60
+UNBALANCED = 1e-6  # of the maximum force: what a solution may leave
 SUBSTEP = 0.2  # of the activation's shortest time constant
 
 
@@ -93,10 +96,12 @@ def rate_of(x: Samples, step: float, order: int) -> Samples:
 def _balance(driven: Model, length: Samples, activation: Samples, fiber: Samples, velocity: Samples) -> Samples:
     """Of every sample, normalised."""
 
-    def one(length: Array, a: Array, fiber: Array, v: Array) -> Array:
-        return force_balance(driven, length, a, fiber, v) / driven.muscles.max_isometric_force
+    return jax.vmap(partial(_balance_of_one, driven))(length, activation, fiber, velocity)
 
-    return jax.vmap(one)(length, activation, fiber, velocity)
+
+def _balance_of_one(driven: Model, length: Array, activation: Array, fiber: Array, velocity: Array) -> Array:
+    """Of one sample, normalised."""
+    return force_balance(driven, length, activation, fiber, velocity) / driven.muscles.max_isometric_force
 
 
 def _slopes(driven: Model, length: Samples, activation: Samples, fiber: Samples, step: float, order: int) -> Any:
@@ -132,25 +137,37 @@ def _recurrence(right: Samples, by_length: Samples, by_velocity: Samples, step: 
 def solved_fibers(
     driven: Model, length: Samples, activation: Samples, step: float, guess: Samples, order: int = 3
 ) -> Samples:
-    """[T, m] Fibre lengths [m] that balance at every sample; at the first one fibres are at rest. NaN where Newton's method
-    did not arrive. Derivatives with respect to the driven model's muscles, lengths and activation are those of the equations."""
+    """[T, m] Fibre lengths [m] that balance at every sample; at the first one fibres are at rest. Where the path is too short for
+    that, the shortest fibre. Derivatives with respect to the driven model's muscles, lengths and activation are those of the
+    equations.
+
+    Each muscle is solved by itself: those that Newton's method over all samples does not solve are solved sample by sample.
+    """
     fixed = lax.stop_gradient((driven, length, activation))
-    furthest = LONGEST_STEP * fixed[0].muscles.optimal_fiber_length
+    optimal, shortest = fixed[0].muscles.optimal_fiber_length, shortest_allowed(fixed[0])
+    furthest = LONGEST_STEP * optimal
 
     def going_on(state: tuple[Array, Array, Array]) -> Array:
         _, moved, count = state
-        return (moved > CLOSE) & (count < MOST_STEPS)
+        return jnp.any(moved > CLOSE) & (count < MOST_STEPS)  # what is not a number is not gone on with
 
     def newton(state: tuple[Array, Array, Array]) -> tuple[Array, Array, Array]:
         fiber, _, count = state
         balance, by_length, by_velocity = _slopes(*fixed, fiber, step, order)
         change = jnp.clip(_recurrence(-balance, by_length, by_velocity, step, order), -furthest, furthest)
-        after = jnp.maximum(fiber + change, 0.02 * fixed[0].muscles.optimal_fiber_length)
-        return after, jnp.max(jnp.abs(change) / fixed[0].muscles.optimal_fiber_length), count + 1
+        after = jnp.maximum(fiber + change, shortest)
+        return after, jnp.max(jnp.abs(change) / optimal, axis=0), count + 1
 
-    state = (lax.stop_gradient(guess), jnp.array(jnp.inf), jnp.array(0))
+    state = (lax.stop_gradient(guess), jnp.full(length.shape[1], jnp.inf), jnp.array(0))
     found, moved, _ = lax.while_loop(going_on, newton, state)
-    found = jnp.where(moved < 1e3 * CLOSE, found, jnp.nan)
+    left = _balance(*fixed, found, rate_of(found, step, order))
+    solved = (moved < 1e3 * CLOSE) & (jnp.max(jnp.abs(left), axis=0) < UNBALANCED)
+
+    def by_steps() -> Samples:
+        stepped = stepped_fibers(fixed[0], partial(_balance_of_one, fixed[0]), *fixed[1:], step, BACKWARD[order])
+        return jnp.where(solved, found, stepped)
+
+    found = lax.cond(jnp.all(solved), lambda: found, by_steps)
     kinds = _Kinds(driven)
     return _solution(kinds, step, order, driven.muscles, length, activation, found)
 
@@ -165,7 +182,7 @@ class _Kinds:
         return replace(self.model, muscles=muscles)
 
 
-@functools.partial(jax.custom_jvp, nondiff_argnums=(0, 1, 2))
+@partial(jax.custom_jvp, nondiff_argnums=(0, 1, 2))
 def _solution(
     kinds: _Kinds, step: float, order: int, muscles: MuscleValues, length: Samples, activation: Samples, root: Samples
 ) -> Samples:
@@ -181,8 +198,10 @@ def _implicit(kinds: _Kinds, step: float, order: int, primals: Any, tangents: An
         return _balance(kinds(muscles), length, activation, root, velocity)
 
     change = jax.jvp(of, (muscles, length, activation), tangents[:3])[1]
-    _, by_length, by_velocity = _slopes(kinds(muscles), length, activation, root, step, order)
-    return root, _recurrence(-change, by_length, by_velocity, step, order)
+    balance, by_length, by_velocity = _slopes(kinds(muscles), length, activation, root, step, order)
+    held = jnp.abs(balance) > UNBALANCED  # a fibre at its shortest, which stays there
+    change, by_velocity = (jnp.where(held, 0.0, x) for x in (change, by_velocity))
+    return root, _recurrence(-change, jnp.where(held, 1.0, by_length), by_velocity, step, order)
 
 
 class Fibers(NamedTuple):

@@ -157,7 +157,32 @@ def identifiability(
     superficial = [name for name in model.muscle_names if name not in deep]
     identifiable = tuple(name for name in superficial if part[name] > LEAST)
     hidden = tuple(name for name in superficial if part[name] <= LEAST)
+    if not identifiable:
+        raise MyogradError(_nothing(model, mechanics, deep, hidden))
     return Identifiability(identifiable, hidden, tuple(deep), k, n), null_spaces
+
+
+def _nothing(model: Model, mechanics: Sequence[Mechanics], deep: Sequence[str], hidden: Sequence[str]) -> str:
+    """Why no muscle can be identified, and what would change it. Where no deep muscle acts on a direction of motion, its
+    equation has no unknown forces; so the direction is named on which the fewest act."""
+    acting = sum(np.sum(it.arms**2, axis=0) for it in mechanics)  # [m, n]
+    acting = acting > LEAST**2 * np.max(acting, initial=0.0)
+    which = [model.muscle_names.index(name) for name in deep]
+    free = [model.coordinate_names[i] for i in model.constraints.free]
+    directions = free if len(free) == acting.shape[1] else [f"direction {j}" for j in range(1, acting.shape[1] + 1)]
+    missing = {
+        name: [model.muscle_names[m] for m in which if acting[m, j]]
+        for j, name in enumerate(directions)
+        if acting[:, j].any()
+    }
+    if not missing:
+        return "no muscle acts on any direction of motion of this model, so none can be identified"
+    nearest_to = min(missing, key=lambda name: len(missing[name]))
+    return (
+        f"none of the {len(hidden)} muscles with EMG ({', '.join(hidden)}) can be identified: the {len(deep)} muscles without "
+        f"EMG act on {', '.join(missing)} in so many ways that they could make up for whatever the others do. Record more EMG: "
+        f"of all muscles that act on one joint. At {nearest_to} the EMG of {', '.join(missing[nearest_to])} is missing"
+    )
 
 
 # Inertia -----------------------------------------------------------------------------------------------------

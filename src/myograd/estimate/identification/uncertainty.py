@@ -2,8 +2,9 @@
 
 Gauss-Newton: with J the Jacobian of the residual, s its noise and A the prior's rows, `H = J^T J / s^2 + A^T A`, and the
 covariance of the parameters is `H^-1 (J^T Omega J / s^4 + A^T A) H^-1`: residuals are correlated in time (motion is filtered,
-EMG is smooth), and Omega is the Toeplitz matrix of their own autocovariance. The prior's part is that of numbers whose true
-values lie about the prior's center.
+EMG is smooth), and Omega is the Toeplitz matrix of their own autocovariance; or, where they are systematic, the covariance of
+the errors that they point to (`structure`), which is larger. The prior's part is that of numbers whose true values lie about the
+prior's center.
 """
 
 from __future__ import annotations
@@ -21,6 +22,7 @@ from ..parameters import default_prior
 from .choices import COMMON_NUMBERS
 from .fit import Fit
 from .problem import Problem
+from .structure import Rows, Structure, structure
 
 WELL = 0.05  # relative standard error up to which a number counts as well determined ...
 NOISE = 0.01  # ... at this white noise of the residual [rad/s^2]
@@ -39,6 +41,7 @@ class Verdict(StrEnum):
     WELL_DETERMINED = "well determined"
     POORLY_DETERMINED = "poorly determined"
     AT_LIMIT = "at its limit"
+    NOT_CONVERGED = "fit not converged"
 
 
 def relative_errors(problem: Problem, z: np.ndarray, noise: float = NOISE) -> np.ndarray:
@@ -74,14 +77,18 @@ class Uncertainty:
     """singular values of the Jacobian, over the noise, in relative parameters"""
     combinations: np.ndarray
     """[values, parameters] the combinations that belong to them"""
+    structure: Structure
+    """of the residual; the errors account for it"""
 
     def interval(self, fit: Fit) -> np.ndarray:
         """[2, parameters] 95 % intervals."""
         return fit.physical + OF_INTERVAL * np.array([[-1.0], [1.0]]) * self.errors
 
     def verdicts(self, fit: Fit) -> list[Verdict]:
-        """Of every number."""
+        """Of every number. A fit that has not converged determines nothing."""
         p = fit.problem.parameters
+        if not fit.converged:
+            return [Verdict.NOT_CONVERGED] * len(p.names)
         limits = set(p.near_limits(fit.z))
         return [
             Verdict.AT_LIMIT
@@ -121,16 +128,14 @@ def uncertainty(fit: Fit) -> Uncertainty:
     _, A = prior.rows(p, z)
     noise, determined = _noise(r, J, A)
     H = J.T @ J / noise**2 + A.T @ A
-    spread = np.zeros_like(H)
     white = noise**2 * (J.T @ J)
-    k = problem.identifiability.equations
-    for rows, scheme, own_r, own_J in zip(
-        problem.compared, problem.schemes, problem.parts(r), problem.parts(J), strict=True
-    ):
-        step = scheme.step * float(np.median(np.diff(rows))) if len(rows) > 1 else scheme.step
-        for i in range(k):
-            spread += _correlated(own_r[i::k], own_J[i::k], max(1, int(MEMORY / step)))
-    spread *= len(r) / (len(r) - determined)
+    rows = rows_by_equation(problem, r, J)
+    found = structure(rows)
+    if found.systematic:
+        spread = found.spread(rows)
+    else:
+        spread = sum(_correlated(one.residual, one.slopes, max(1, int(MEMORY / one.step))) for one in rows)
+        spread = spread * len(r) / (len(r) - determined)
     inverse = np.linalg.inv(H)
     covariance = inverse @ (spread / noise**4 + A.T @ A) @ inverse
     per = np.asarray(jax.jacfwd(p.physical)(jnp.asarray(z))) * scale
@@ -145,7 +150,19 @@ def uncertainty(fit: Fit) -> Uncertainty:
         float(np.trace(spread) / max(np.trace(white), 1e-300)),
         s / noise,
         Vt,
+        found,
     )
+
+
+def rows_by_equation(problem: Problem, r: np.ndarray, J: np.ndarray) -> list[Rows]:
+    """Residual and Jacobian, by recording and equation."""
+    k, found = problem.identifiability.equations, []
+    for rows, scheme, own_r, own_J in zip(
+        problem.compared, problem.schemes, problem.parts(r), problem.parts(J), strict=True
+    ):
+        step = scheme.step * float(np.median(np.diff(rows))) if len(rows) > 1 else scheme.step
+        found += [Rows(own_r[i::k], own_J[i::k], step) for i in range(k)]
+    return found
 
 
 def _noise(r: np.ndarray, J: np.ndarray, A: np.ndarray) -> tuple[float, float]:

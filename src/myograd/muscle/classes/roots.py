@@ -23,7 +23,8 @@ MOST_STEPS = 100
 
 def bracketed_root(residual: Residual, given: Any, low: Vector, high: Vector, start: Vector) -> Vector:
     """x between low and high where the residual changes from negative to positive: Newton's method from `start`, halving the
-    bracket where a step would leave it. `low` itself where the residual is not negative there.
+    bracket where a step would leave it, or is more than half of the one before (on a curve that bends to both sides, such as
+    force over velocity, Newton's method can go back and forth for ever). `low` itself where the residual is not negative there.
 
     Has no derivatives of its own: see `with_derivatives`.
     """
@@ -31,7 +32,7 @@ def bracketed_root(residual: Residual, given: Any, low: Vector, high: Vector, st
     high = jnp.where(residual(given, low) >= 0, low, high)
 
     def step(state: tuple[Array, ...]) -> tuple[Array, ...]:
-        low, high, x, _, count = state
+        low, high, x, before, _, count = state
         value, slope = jax.jvp(lambda at: residual(given, at), (x,), (jnp.ones_like(x),))
         above = value > 0
         low, high = jnp.where(above, low, x), jnp.where(above, x, high)
@@ -39,14 +40,17 @@ def bracketed_root(residual: Residual, given: Any, low: Vector, high: Vector, st
         rounding = ROUNDING * jnp.abs(x)
         inside = (newton >= low - rounding) & (newton <= high + rounding)  # false for a step that is not a number
         inside = inside & (slope > 0) & (slope < jnp.inf)
+        move = jnp.abs(newton - x)
+        inside = inside & ((2 * move <= before) | (move <= CLOSE * jnp.abs(x)))
         after = jnp.where(inside, jnp.clip(newton, low, high), (low + high) / 2)
         # Materialized, or the compiler may compute it once for the state and once, rounded otherwise, for the distance.
         after = materialized(after)
-        going_on = jnp.abs(after - x) > jnp.where(inside, CLOSE, ROUNDING) * jnp.abs(x)
-        return low, high, after, jnp.any(going_on), count + 1
+        moved = jnp.abs(after - x)
+        going_on = moved > jnp.where(inside, CLOSE, ROUNDING) * jnp.abs(x)
+        return low, high, after, moved, jnp.any(going_on), count + 1
 
-    state = (low, high, jnp.clip(start, low, high), jnp.array(True), jnp.array(0))
-    return lax.while_loop(lambda state: state[3] & (state[4] < MOST_STEPS), step, state)[2]
+    state = (low, high, jnp.clip(start, low, high), jnp.full_like(low, jnp.inf), jnp.array(True), jnp.array(0))
+    return lax.while_loop(lambda state: state[4] & (state[5] < MOST_STEPS), step, state)[2]
 
 
 @functools.partial(jax.custom_jvp, nondiff_argnums=(0,))
