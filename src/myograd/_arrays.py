@@ -16,5 +16,12 @@ ArrayLike: TypeAlias = jax.Array | np.ndarray | float | Sequence[float] | Sequen
 
 
 def as_array(value: ArrayLike) -> jax.Array:
-    """The same numbers as an array of JAX's, in double precision unless it is one already."""
-    return value if isinstance(value, jax.Array) else jnp.asarray(value, float)
+    """The same numbers as an array of JAX's, in double precision unless it is one already.
+
+    By `device_put`: `jnp.asarray` compiles a program for every shape that it meets.
+    """
+    if isinstance(value, jax.Array):
+        return value
+    if any(isinstance(part, jax.Array) for part in jax.tree.leaves(value)):
+        return jnp.asarray(value, float)
+    return jax.device_put(np.array(value, float))  # a copy, for the caller may go on to change theirs

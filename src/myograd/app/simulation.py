@@ -6,6 +6,7 @@ from collections.abc import Callable
 from dataclasses import dataclass, replace
 from pathlib import Path
 
+import jax
 import jax.numpy as jnp
 import numpy as np
 import plotly.graph_objects as go
@@ -114,7 +115,7 @@ def view(done: Simulation) -> View:
     for name in model.independent_coordinates:
         i = model.coordinate_names.index(name)
         turns = model.names.rotational[i]
-        values = np.asarray(trajectory.state.q[:, i]) * (180 / np.pi if turns else 1.0)
+        values = np.asarray(trajectory.state.q)[:, i] * (180 / np.pi if turns else 1.0)
         numbers = (f"{x:.4g}" for x in (values[0], values[-1], values.min(), values.max()))
         shown.add_row(name, *numbers, "deg" if turns else "m")
     return shown
@@ -123,9 +124,13 @@ def view(done: Simulation) -> View:
 def sentence(done: Simulation) -> str:
     trajectory = done.trajectory
     assert trajectory is not None
-    energy = np.asarray(myograd.energies(done.model, trajectory)["total"])
+    time, state, controls = jax.tree.map(
+        lambda x: jax.device_put(np.asarray(x)[[0, -1]]), (trajectory.time, trajectory.state, trajectory.controls)
+    )
+    ends = Trajectory(time, state, controls, trajectory.steps, trajectory.rejected)  # two rows, however long it is
+    energy = np.asarray(myograd.energies(done.model, ends)["total"])
     return (
-        f"{float(trajectory.time[0]):g} to {float(trajectory.time[-1]):g} s in {int(trajectory.steps)} steps "
+        f"{time[0]:g} to {time[1]:g} s in {int(trajectory.steps)} steps "
         f"({int(trajectory.rejected)} rejected); kinetic and gravitational energy went from {energy[0]:.5g} to "
         f"{energy[-1]:.5g} J"
     )

@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-import jax.numpy as jnp
 import numpy as np
 from scipy.interpolate import PPoly, make_interp_spline
 
+from ..._arrays import as_array
 from ...errors import ModelError
 from ...geometry.piecewise import PiecewisePolynomials
 from .. import description as d
@@ -188,5 +188,5 @@ def table(functions: list[Pieces]) -> PiecewisePolynomials:
         coefficients[: len(f.coefficients), : len(f.origins), i] = f.coefficients
     sines = None
     if any(f.sine is not None for f in functions):
-        sines = jnp.asarray(np.array([f.sine or (0.0, 0.0, 0.0) for f in functions]).T)
-    return PiecewisePolynomials(jnp.asarray(knots), jnp.asarray(origins), jnp.asarray(coefficients), sines)
+        sines = as_array(np.array([f.sine or (0.0, 0.0, 0.0) for f in functions]).T)
+    return PiecewisePolynomials(as_array(knots), as_array(origins), as_array(coefficients), sines)
