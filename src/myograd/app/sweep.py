@@ -16,8 +16,6 @@ import jax
 import jax.numpy as jnp
 import numpy as np
 from jax import lax
-from plotly.colors import qualitative
-from plotly.subplots import make_subplots
 from rich.console import Group, RenderableType
 from rich.table import Table
 from rich.text import Text
@@ -173,6 +171,9 @@ def write_csv(curves: list[Curve], path: Path) -> None:
 def write_plot(curves: list[Curve], path: Path) -> None:
     """Moment arms above, lengths below, of the muscles that cross each coordinate, which is chosen from a menu; in an HTML
     file that needs nothing else."""
+    from plotly.colors import qualitative
+    from plotly.subplots import make_subplots
+
     figure = make_subplots(rows=2, cols=1, shared_xaxes=True, vertical_spacing=0.06)
     owner: list[int] = []  # of each line: the number of its coordinate
     for number, curve in enumerate(curves):

@@ -27,7 +27,7 @@ def initial_state(
     each; None for the file's defaults.
     """
     q = assemble(model, model.default_pose() if q is None else q, accept=accept)
-    u = project_speeds(model, q, np.zeros(q.shape) if u is None else u, accept=accept)
+    u = project_speeds(model, q, as_array(np.zeros(q.shape)) if u is None else u, accept=accept)
     if activation is None:
         activation = default_activation(model)
     activation = jnp.broadcast_to(as_array(activation), (len(model.muscle_names),))

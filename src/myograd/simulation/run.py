@@ -34,7 +34,6 @@ from .rollout import MOST_STEPS, rollout
 from .steps import Progress, advanced, begun
 from .trajectory import Trajectory
 
-Times = Float[Array, " n"] | Float[np.ndarray, " n"]
 OUTPUTS_PER_SECOND = 100
 ROWS = 64  # that a part has room for
 TOLD = 20  # parts at least, where progress is told
@@ -99,6 +98,7 @@ def simulate(
     system = Simulated(model, controller(model, controls), *forces, initial)
     asked = 0 if at is None else 1  # the first row that is: before it comes the start
     if traced:
+        times = jnp.asarray(times, float)
         rolled = rollout(system, system.reduced(initial), times, method, forward=forward_mode)
         found = Trajectory(times, *_outputs(system, times, rolled.y), rolled.steps, rolled.rejected)
         return found.since(asked)
@@ -113,8 +113,8 @@ def simulate(
 # Checks ------------------------------------------------------------------------------------------------------
 
 
-def _times(initial: State, duration: Any, at: Any) -> Times:
-    """The start's time, and those that states are asked for at."""
+def _times(initial: State, duration: Any, at: Any) -> Any:
+    """The start's time, and those that states are asked for at: [n], an array of NumPy's unless something is traced."""
     start = initial.time
     if at is None:
         if isinstance(duration, Tracer) or not np.isfinite(duration) or duration <= 0:
@@ -189,7 +189,7 @@ def _check_shapes(system: Simulated, initial: State) -> None:
                 raise ModelError(f"simulate: {what} have shape {given}, but {shape} is needed")
 
 
-def _check_span(what: str, known: Any, times: Times) -> None:
+def _check_span(what: str, known: Any, times: Any) -> None:
     """Raise unless what is known over time covers the simulation."""
     if known is not None and (known[0] > times[0] + 1e-9 or known[-1] < times[-1] - 1e-9):
         raise ModelError(
@@ -234,20 +234,20 @@ class External(eqx.Module):
 # Running -----------------------------------------------------------------------------------------------------
 
 
-def _outputs(system: Simulated, times: Times, y: ReducedState) -> tuple[State, Float[Array, "n k"]]:
+def _outputs(system: Simulated, times: Any, y: ReducedState) -> tuple[State, Float[Array, "n k"]]:
     """States and controls."""
     states = jax.vmap(lambda t, y: system.state(t, system.projected(t, y)))(times, y)
     return states, jax.vmap(system.controls)(times, states)
 
 
 @eqx.filter_jit
-def _begun(system: Simulated, times: Float[Array, " 2"], method: Method) -> Progress:
+def _begun(system: Simulated, times: Any, method: Method) -> Progress:
     return begun(system, system.reduced(system.rest), times, method)
 
 
 @eqx.filter_jit
 def _part(
-    system: Simulated, at: Progress, end: Any, times: Float[Array, " n"], most: Any, method: Method
+    system: Simulated, at: Progress, end: Any, times: Any, most: Any, method: Method
 ) -> tuple[Progress, State, Float[Array, "n k"]]:
     at, y = advanced(system, at, end, times, most, method)
     return at, *_outputs(system, jnp.minimum(times, at.time), y)

@@ -7,7 +7,7 @@ check its arguments, and starts with a short step wherever it is told to go on. 
 
 from __future__ import annotations
 
-from typing import Any
+from typing import Any, cast
 
 import diffrax
 import equinox as eqx
@@ -87,7 +87,7 @@ def advanced(
         # A step beyond what is possible, to a NaN, is one with a large error.
         error = jax.tree.map(lambda x: jnp.where(jnp.isnan(x), jnp.inf, x), error)
         keep, time, following, _, controlled, trouble = controller.adapt_step_size(
-            at.time, at.next, at.y, y, system, error, solver.error_order(ODE), at.controller
+            at.time, at.next, at.y, y, system, error, cast(float, solver.error_order(ODE)), at.controller
         )
         keep = jnp.asarray(keep)  # where steps are given: a plain True
         finite = jnp.stack([jnp.isfinite(x).all() for x in jax.tree.leaves(y)]).all()

@@ -69,7 +69,7 @@ class Method(eqx.Module):
         solver = HHT(alpha=self.alpha) if self.integrator == "hht" else SOLVERS[self.integrator]()
         if isinstance(solver, diffrax.AbstractImplicitSolver):
             exact = self.step is not None
-            of_steps = replace(solver.root_finder, rtol=self.accuracy, atol=self.accuracy, norm=optx.rms_norm)  # pyright: ignore[reportArgumentType]
+            of_steps = replace(solver.root_finder, rtol=self.accuracy, atol=self.accuracy, norm=optx.rms_norm)
             newton = optx.Newton(rtol=SOLVED_TO, atol=SOLVED_TO)
             solver = replace(solver, root_finder=newton if exact else of_steps)
         if forward and isinstance(solver, diffrax.AbstractRungeKutta):
