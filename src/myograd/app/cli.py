@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import gc
+import logging
 import sys
 import warnings
 from typing import Annotated
@@ -36,6 +37,9 @@ for command in (info, check, convert, moment_arms, analyze, simulate, identify, 
 def main() -> None:
     """Run the command line. Anything that Myograd refuses becomes one line on stderr and exit code 2."""
     warnings.showwarning = _show_warning
+    notices = logging.getLogger("myograd")
+    notices.addHandler(_Notices())
+    notices.propagate = False
     gc.set_threshold(100_000)  # tracing makes many objects that stay: looking through them took a sixth of the time
     debug = "--debug" in sys.argv
     try:
@@ -49,6 +53,13 @@ def main() -> None:
 
 def _show_warning(message: Warning | str, *_args: object) -> None:
     error_line("warning", str(message), "yellow")
+
+
+class _Notices(logging.Handler):
+    """What the library wants known while it works."""
+
+    def emit(self, record: logging.LogRecord) -> None:
+        error_line("note", record.getMessage(), "yellow")
 
 
 def _print_version(wanted: bool) -> None:
