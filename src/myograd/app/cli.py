@@ -38,7 +38,7 @@ def main() -> None:
     """Run the command line. Anything that Myograd refuses becomes one line on stderr and exit code 2."""
     warnings.showwarning = _show_warning
     notices = logging.getLogger("myograd")
-    notices.addHandler(_Notices())
+    notices.handlers = [_Notices()]
     notices.propagate = False
     gc.set_threshold(100_000)  # tracing makes many objects that stay: looking through them took a sixth of the time
     debug = "--debug" in sys.argv
@@ -62,10 +62,11 @@ class _Notices(logging.Handler):
         error_line("note", record.getMessage(), "yellow")
 
 
-def _print_version(wanted: bool) -> None:
+def _print_version(wanted: bool) -> bool:
     if wanted:
         out.print("myograd", myograd.__version__)
         raise typer.Exit
+    return wanted
 
 
 @app.callback()

@@ -276,7 +276,9 @@ def _in_parts(
             if done < len(times):
                 stopped = _reason(system, at, counted, method)
     except KeyboardInterrupt:
-        stopped = f"interrupted at {float(times[0] if at is None else at.time):g} s"
+        stopped = (
+            f"interrupted at {float(times[0] if at is None else at.time):.6g} s; what was computed until then is kept"
+        )
     done = sum(len(controls) for _, controls in parts)
     if done <= asked:
         raise SimulationStopped(stopped, None)
