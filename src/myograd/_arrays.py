@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import TypeAlias
+from typing import Any, TypeAlias
 
 import jax
 import jax.numpy as jnp
@@ -25,3 +25,8 @@ def as_array(value: ArrayLike) -> jax.Array:
     if any(isinstance(part, jax.Array) for part in jax.tree.leaves(value)):
         return jnp.asarray(value, float)
     return jax.device_put(np.array(value, float))  # a copy, for the caller may go on to change theirs
+
+
+def array_module(*values: ArrayLike) -> Any:
+    """`jax.numpy` if any of them is one of JAX's arrays, else `numpy`, which compiles nothing."""
+    return jnp if any(isinstance(value, jax.Array) for value in values) else np

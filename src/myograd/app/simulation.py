@@ -128,9 +128,9 @@ def sentence(done: Simulation) -> str:
         lambda x: jax.device_put(np.asarray(x)[[0, -1]]), (trajectory.time, trajectory.state, trajectory.controls)
     )
     ends = Trajectory(time, state, controls, trajectory.steps, trajectory.rejected)  # two rows, however long it is
-    energy = np.asarray(myograd.energies(done.model, ends)["total"])
+    energy, (begin, end) = np.asarray(myograd.energies(done.model, ends)["total"]), np.asarray(time)
     return (
-        f"{time[0]:g} to {time[1]:g} s in {int(trajectory.steps)} steps "
+        f"{begin:g} to {end:g} s in {int(trajectory.steps)} steps "
         f"({int(trajectory.rejected)} rejected); kinetic and gravitational energy went from {energy[0]:.5g} to "
         f"{energy[-1]:.5g} J"
     )
