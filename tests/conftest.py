@@ -15,9 +15,10 @@ os.environ.setdefault("XLA_FLAGS", "--xla_backend_optimization_level=0 --xla_cpu
 from jaxtyping import install_import_hook
 
 from oracle_pack import FILES, MODELS, NO_PACK, PACK
+from type_checks import modules
 
 # Shapes and types of every function of the package are checked while its tests run.
-install_import_hook("myograd", "type_checks.checker")
+install_import_hook(modules(), "type_checks.checker")
 
 
 def _params(paths: list[Path]) -> list:

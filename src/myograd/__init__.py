@@ -35,6 +35,7 @@ _PLACES = {
     "muscle.api": "activation_derivative muscle_dynamics muscle_equilibrium muscle_force_balance",
     "muscle.activation": "activation_rate integrate_activation",
     "muscle.state": "MuscleState",
+    "system.scaling": "scaled",
     "system.state": "State",
     "system.rates": "applied_forces equilibrium_state state_derivative",
     "muscle.emg": "ExcitationFilter emg_envelope emg_to_excitation",
@@ -54,6 +55,7 @@ _PLACES = {
     "files.models": "load_model save_model",
     "model.compile.model": "compile_model",
     "model.model": "Model",
+    "model.stack": "stacked",
     "model.labels": "to_pandas",
     "model.parameters": "Selection parameter_places values_of with_values",
     "force.term": "Energy Instant Loads Term",
@@ -63,8 +65,8 @@ _PLACES = {
     "files.osim.write": "write_osim",
     "model.description": "ModelDescription",
     "errors": (
-        "ActivationWarning AngleWarning ControlWarning FiberLengthWarning FileFormatError ModelError MotionWarning "
-        "MyogradError UnsupportedError UnsupportedWarning"
+        "ActivationWarning AngleWarning ControlWarning DuplicateNameWarning FiberLengthWarning FileFormatError ModelError "
+        "MotionWarning MyogradError UnsupportedError UnsupportedWarning"
     ),
 }
 _HOME = {name: place for place, names in _PLACES.items() for name in names.split()}

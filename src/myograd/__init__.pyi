@@ -16,6 +16,7 @@ from .dynamics.poses import read_motion as read_motion
 from .errors import ActivationWarning as ActivationWarning
 from .errors import AngleWarning as AngleWarning
 from .errors import ControlWarning as ControlWarning
+from .errors import DuplicateNameWarning as DuplicateNameWarning
 from .errors import FiberLengthWarning as FiberLengthWarning
 from .errors import FileFormatError as FileFormatError
 from .errors import ModelError as ModelError
@@ -52,6 +53,7 @@ from .model.parameters import Selection as Selection
 from .model.parameters import parameter_places as parameter_places
 from .model.parameters import values_of as values_of
 from .model.parameters import with_values as with_values
+from .model.stack import stacked as stacked
 from .muscle.activation import activation_rate as activation_rate
 from .muscle.activation import integrate_activation as integrate_activation
 from .muscle.emg import ExcitationFilter as ExcitationFilter
@@ -69,6 +71,7 @@ from .simulation.trajectory import energies as energies
 from .simulation.trajectory import state_table as state_table
 from .system.external import ExternalForces as ExternalForces
 from .system.external import external_forces as external_forces
+from .system.scaling import scaled as scaled
 from .system.state import State as State
 
 __version__: str

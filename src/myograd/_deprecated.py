@@ -27,6 +27,7 @@ NAMES = {
 """Public names of `myograd`."""
 
 ATTRIBUTES = {
+    "Identification.diagnostics": "messages",
     "Model.source": "document",
     "Model.ties": "constraint_parameters",
     "ModelDescription.unread": "unsupported",

@@ -14,6 +14,7 @@ import pytest
 from rich.console import Console
 
 import myograd
+import myograd as mg
 from myograd.app.cli import main
 from myograd.app.sweep import Curve, table
 from myograd.models import model_path, names
@@ -282,6 +283,82 @@ def test_demo(run: Run, tmp_path: Path):
     assert picture.read_text().startswith("<svg")
 
 
+# What is given and asked for ---------------------------------------------------------------------------------
+
+
+@pytest.fixture
+def files(tmp_path: Path) -> Path:
+    """A folder whose name has a space, with a file of each kind."""
+    folder = tmp_path / "my files"
+    folder.mkdir()
+    mg.write_table(mg.Table(np.arange(2.0), np.zeros((2, 1, 3)), ("heel",), units="m"), folder / "walk.trc")
+    mg.write_table(mg.Table(np.arange(2.0), np.zeros((2, 1)), ("shoulder",)), folder / "walk.mot")
+    mg.write_table(mg.Table(np.zeros(0), np.zeros((0, 1)), ("one_joint",)), folder / "empty.sto")
+    (folder / "arm.osim").write_text(model_path("arm").read_text())
+    return folder
+
+
+@pytest.mark.parametrize(
+    ("words", "message"),
+    [
+        (("info", "{}/walk.trc"), "walk.trc': is a table of markers (.trc); expected an OpenSim model (.osim)"),
+        (("simulate", "{}/walk.mot"), "walk.mot': is a table of columns over time (.mot); expected an OpenSim model"),
+        (("simulate", "double_pendulum", "--controls", "{}/walk.trc"), "each cell of the table holds 3 numbers"),
+        (("simulate", "double_pendulum", "--controls", "{}/empty.sto"), "empty.sto': controls: the table has no rows"),
+        (
+            ("simulate", "double_pendulum", "--initial", "{}/empty.sto"),
+            "empty.sto': the initial state: the table has no rows",
+        ),
+        (("simulate", "double_pendulum", "--initial", "{}/arm.osim"), "but that of an OpenSim model; expected .sto"),
+        (("simulate", "double_pendulum", "--external-loads", "{}/walk.mot"), "expected an OpenSim document that holds"),
+        (("analyze", "planar_leg", "--out", "{}/new", "--motion", "{}/arm.osim"), "but that of an OpenSim model"),
+        (("analyze", "planar_leg", "--out", "{}/new", "--motion", "{}/walk.trc"), "each cell of the table holds 3"),
+        (("analyze", "planar_leg", "--out", "{}/new", "--states", "{}/walk.mot", "--activation", "0"), "--activation"),
+        (("simulate", "double_pendulum", "--accept", "mat,rug"), "--accept: 'mat', 'rug' are not unsupported parts"),
+        (("simulate", "double_pendulum", "--step", "-1"), "--step must be a positive number, not -1"),
+        (("simulate", "double_pendulum", "--results", "{}/walk.mot"), "is a file; results are written into a folder"),
+        (("simulate", "double_pendulum", "--results", "{}/no/where"), "there is no folder '"),
+        (
+            ("simulate", "double_pendulum", "--forces", "{}/forces.csv"),
+            "forces.csv': the name of the file to write must",
+        ),
+        (("study", "reaching", "--out", "{}/walk.mot"), "is a file; results are written into a folder"),
+        (("convert", "arm", "{}/arm.osim"), "arm.osim' exists already; --force replaces it"),
+    ],
+)
+def test_what_is_wrong_with_files_and_options_is_told(run: Run, files: Path, words: tuple[str, ...], message: str):
+    """At once, in one line, with names that have spaces in quotation marks."""
+    before = sorted(files.iterdir())
+    said = refused(run(*(word.format(files) for word in words)))
+    assert message in said
+    assert sorted(files.iterdir()) == before
+
+
+def test_all_that_is_not_supported_can_be_pasted(run: Run, tmp_path: Path):
+    text = model_path("double_pendulum").read_text()
+    odd = "".join(f'<ExpressionBasedPointToPointForce name="{name}"/>' for name in ("mat", "rug"))
+    assert text.count("<ForceSet") == 1
+    where = text.index("<objects>", text.index("<ForceSet")) + len("<objects>")
+    (tmp_path / "odd.osim").write_text(text[:where] + odd + text[where:])
+    said = refused(run("simulate", tmp_path / "odd.osim"))
+    assert "depends on 2 uncomputed forces" in said
+    assert said.endswith("add: --accept mat,rug")
+
+
+def test_a_simulation_writes_forces_and_everything(run: Run, tmp_path: Path):
+    code, out, err = run(
+        *("simulate", "double_pendulum", "--duration", "0.02", "--forces", tmp_path / "forces.sto"),
+        *("--results", tmp_path / "new"),
+    )
+    assert code == 0, err
+    forces = mg.read_table(tmp_path / "forces.sto")
+    assert set(forces.names) == {"one_joint", "two_joint"} and (forces.data > 0).all()
+    written = {path.name for path in (tmp_path / "new").iterdir()}
+    assert {f"double_pendulum_{name}.sto" for name in ("states", "controls", "ForceReporter_forces")} <= written
+    assert "double_pendulum_MuscleAnalysis_FiberForce.sto" in written
+    assert f"wrote {len(written)} files into" in out
+
+
 def test_an_interrupted_simulation_writes_what_it_has(run: Run, monkeypatch, tmp_path):
     """Ctrl-C while a very long simulation runs: here, when it first tells of more than 0.1 s."""
     out = tmp_path / "states.sto"
@@ -295,6 +372,6 @@ def test_an_interrupted_simulation_writes_what_it_has(run: Run, monkeypatch, tmp
     assert code == 3 and f"wrote {out}" in said
     stopped = re.search(r"stopped: interrupted at ([\d.]+) s; what was computed until then is kept", err)
     assert stopped is not None
-    times = myograd.read_table(out).time
+    times = mg.read_table(out).time
     assert 0.1 < times[-1] <= float(stopped[1]) + 1e-9
     np.testing.assert_allclose(np.diff(times), 0.01, atol=1e-9)

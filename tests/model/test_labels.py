@@ -40,7 +40,17 @@ def test_names_that_do_not_fit_are_refused(leg: mg.Model, rows: str, columns: st
 
 
 def test_setting_a_number_says_how_to_do_it(leg: mg.Model):
-    for owner, name in ((leg.bodies, "mass"), (leg, "gravity"), (leg.muscles, "max_isometric_force")):
+    whole = mg.load_model("leg")
+    assert whole.terms
+    owners = [
+        (leg.bodies, "mass"),
+        (leg, "gravity"),
+        (leg.muscles, "max_isometric_force"),
+        (leg.path.moving_splines, "coefficients"),
+        (whole.contact_surfaces, "size"),
+        *((term, next(iter(term.__dataclass_fields__))) for term in whole.terms),
+    ]
+    for owner, name in owners:
         with pytest.raises(
             FrozenInstanceError, match=f"{name!r} cannot be set; a changed copy is made by mg.with_values"
         ):

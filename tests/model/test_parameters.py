@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import re
+from collections import Counter
 from pathlib import Path
 from typing import Any
 
@@ -14,10 +16,32 @@ import myograd as mg
 from computed import OWN, loaded
 from force_bench import FORCES, bench
 from muscle_bench import bench as muscle_bench
-from myograd.model.parameters import Selection, find, leaves_by_name, parameter_places, values_of, with_values
+from myograd.model.parameters import (
+    Selection,
+    find,
+    leaves_by_name,
+    parameter_places,
+    unnamed_arrays,
+    values_of,
+    with_values,
+)
 from myograd.models import model_path, names
 
 EVERY = {**{name: model_path(name) for name in names()}, **OWN}
+
+
+UNNAMED = {
+    r"\.joints\.(parent|child)_(rotation|translation)": "orientations are matrices; ground hangs on no joint",
+    r"\.joints\.(axes|slopes|offsets)": "transform axes of all joints, whether they move or not",
+    r".*(splines|prescribed|curve|curves\['\w+'\])\.(knots|origins|coefficients|sines)": "pieces of functions",
+    r"\.constraint_parameters\.(coupler_(slopes|offsets)|weld_rotation)": "lines of couplers; orientations",
+    r"\.path\.(moving_rotation|location)": "frames of moving points, whose places are functions",
+    r"\.(surfaces|contact_surfaces|terms\[\d+\])\.rotation": "orientations are matrices",
+    r"\.surfaces\.sizes": "sizes that the surface's class does not have",
+    r"\.muscles\.(\w+|numbers\['.+'\])": "numbers that the muscle's class does not have, or that are left to it",
+    r"\.fingerprint": "of the document; not a parameter",
+}
+"""Arrays some of whose numbers have no owner, and why; docs/parameters.md says the same."""
 
 
 @pytest.fixture
@@ -32,6 +56,32 @@ def test_places_exist_and_are_distinct(name: str):
     assert len(set((place.leaf, place.index) for place in places.values())) == len(places)
     for place in places.values():
         assert np.shape(arrays[place.leaf][place.index]) == ()
+
+
+def every_model() -> dict[str, mg.Model]:
+    benches = {case: mg.compile_model(bench(case)) for case in FORCES}
+    return (
+        {name: loaded(path) for name, path in EVERY.items()} | benches | {"muscles": mg.compile_model(muscle_bench())}
+    )
+
+
+def test_every_number_has_a_name_or_a_reason_to_have_none():
+    """And no reason is given for what has names throughout."""
+    used = set()
+    for what, model in every_model().items():
+        named = Counter(place.leaf for place in parameter_places(model).values())
+        for leaf, array in leaves_by_name(model).items():
+            assert np.asarray(array).dtype == np.float64, leaf
+            if named[leaf] < np.size(array):
+                reasons = [pattern for pattern in UNNAMED if re.fullmatch(pattern, leaf)]
+                assert len(reasons) == 1, (what, leaf)
+                used.update(reasons)
+        assert set(unnamed_arrays(model)) == {
+            leaf.removeprefix(".")
+            for leaf, array in leaves_by_name(model).items()
+            if named[leaf] < np.size(array) and leaf != ".fingerprint"
+        }
+    assert used == set(UNNAMED)
 
 
 def test_names_are_those_that_one_would_guess():

@@ -91,7 +91,9 @@ def test_saved_values_are_opensims(opensim, tmp_path):
 
 def test_what_a_document_cannot_hold_is_refused(tmp_path):
     model = mg.load_model(model_path("planar_leg"))
-    bent = eqx.tree_at(lambda m: m.joints.splines.coefficients, model, model.joints.splines.coefficients * 1.1)
+    bent = eqx.tree_at(
+        lambda m: m.joints.splines.coefficients, model, model.joints.splines.coefficients.at[1].multiply(1.1)
+    )
     with pytest.raises(mg.ModelError, match=r"joints\.splines\.coefficients.*cannot be saved"):
         mg.save_model(bent, tmp_path / "bent.osim")
     assert not list(tmp_path.iterdir())

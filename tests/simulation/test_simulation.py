@@ -257,7 +257,7 @@ def test_command_line_refuses_and_says_why(tmp_path):
     mg.write_table(Table(np.array([0.0, 0.1]), np.full((2, 1), 0.3), ("one_jont",)), tmp_path / "c.sto")
     for arguments, said in (
         (["--controls", str(tmp_path / "c.sto")], "did you mean 'one_joint'"),
-        (["--integrator", "rk4"], "step=0.001"),
+        (["--integrator", "rk4"], "--step 0.001"),
         (["--integrator", "adam"], "did you mean 'adams'"),
         (["--interval", "0"], "--interval must be a positive number"),
         (["--out", str(tmp_path / "s.csv")], "must end in .sto"),

@@ -94,7 +94,7 @@ def test_results_are_saved_under_opensims_names(leg: mg.Model, tmp_path: Path):
         ({}, "either a motion .* or states"),
         (
             {"states": mg.Table(TIME, np.zeros((21, 1)), ("knee_flexion",)), "activation": 0.1},
-            "have their own activations",
+            "bring their own activations",
         ),
         (
             {"motion": mg.Table(TIME[:4], np.zeros((4, 3)), ("hip_flexion", "knee_flexion", "ankle_dorsiflexion"))},

@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+import csv
+from pathlib import Path
+
 import numpy as np
 import pytest
 
@@ -11,10 +14,11 @@ from myograd.estimate.identification.fit import fit
 from myograd.estimate.identification.noise import EmgNoise
 from myograd.estimate.identification.shipped import shipped_deep, shipped_recording
 from myograd.estimate.identification.uncertainty import uncertainty
+from myograd.estimate.identification.validate import validate
 from myograd.estimate.least_squares import Options
 from myograd.model.parameters import values_of
 from myograd.models import model_path
-from myograd.tools.identification import Result, identify
+from myograd.tools.identification import Identification, identify
 
 COMMON = ("emg.delay", "emg.c1")
 
@@ -25,16 +29,17 @@ def test_outliers_and_noise_exclude_each_other():
 
 
 @pytest.fixture(scope="module")
-def result() -> Result:
+def result() -> Identification:
     """Of two iterations, for strengths and the EMG's filter only."""
     arm = mg.load_model(model_path("arm"))
     choices = mg.Choices(of_muscle=("max_isometric_force",), common=COMMON, every=20)
     problem = mg.identification(arm, [shipped_recording("move1", arm)], shipped_deep(), choices=choices)
     found = fit(problem, options=Options(iterations=2))
-    return Result(problem, found, uncertainty(found), [], [], [])
+    seen = [validate(found, problem.recordings[0], problem.mechanics[0])]
+    return Identification(problem=problem, fit=found, uncertainty=uncertainty(found), fitted=seen, unseen=[])
 
 
-def test_estimates_are_of_the_parameters_they_name(result: Result):
+def test_estimates_are_of_the_parameters_they_name(result: Identification):
     listed = {it.parameter: it for it in result.estimates()}
     assert tuple(listed) == result.names
     muscles = [name for name in listed if name not in COMMON]
@@ -48,3 +53,13 @@ def test_estimates_are_of_the_parameters_they_name(result: Result):
     np.testing.assert_array_equal([(it.low, it.high) for it in listed.values()], np.transpose([low, high]))
     assert all(it.low < it.found < it.high for it in listed.values())
     assert [it.verdict for it in listed.values()] == list(result.uncertainty.verdicts(result.fit))
+
+
+def test_a_result_is_saved_as_a_whole(result: Identification, tmp_path: Path):
+    """Two iterations do not converge, so that there is no model to save."""
+    written = result.save(tmp_path / "found", "arm_")
+    assert [path.name for path in written] == ["arm_unexplained_fitted_1.sto", "arm_parameters.csv"]
+    left = mg.read_table(written[0])
+    np.testing.assert_array_equal(left.data, result.fitted[0].residual)
+    lines = list(csv.DictReader(written[1].read_text().splitlines()))
+    assert {line["parameter"]: float(line["found"]) for line in lines} == pytest.approx(result.fit.numbers)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import gc
+import inspect
 import logging
 import sys
 import warnings
@@ -20,8 +21,8 @@ from myograd.app.commands.info import info
 from myograd.app.commands.moment_arms import moment_arms
 from myograd.app.commands.simulate import simulate
 from myograd.app.commands.study import study
-from myograd.app.console import error_line, out
-from myograd.errors import MyogradError
+from myograd.app.console import error_line, out, unsupported_line
+from myograd.errors import MyogradError, UnsupportedError
 
 app = typer.Typer(
     help="Differentiable musculoskeletal dynamics: inspect OpenSim models, and compute with them. Commands replace existing "
@@ -30,7 +31,8 @@ app = typer.Typer(
     add_completion=False,
     pretty_exceptions_enable=False,
 )
-for command in (info, check, convert, moment_arms, analyze, simulate, identify, demo, study):
+COMMANDS = (info, check, convert, moment_arms, analyze, simulate, identify, demo, study)
+for command in COMMANDS:
     app.command(command.__name__.replace("_", "-"))(command)
 
 
@@ -47,8 +49,16 @@ def main() -> None:
     except (MyogradError, OSError) as error:
         if debug:
             raise
-        error_line("error", str(error))
+        error_line("error", _told(error))
         sys.exit(2)
+
+
+def _told(error: Exception) -> str:
+    if not isinstance(error, UnsupportedError):
+        return str(error)
+    called = next((word for word in sys.argv[1:] if not word.startswith("-")), "").replace("-", "_")
+    command = next((it for it in COMMANDS if it.__name__ == called), None)
+    return unsupported_line(error, command is not None and "accept" in inspect.signature(command).parameters)
 
 
 def _show_warning(message: Warning | str, *_args: object) -> None:

@@ -3,18 +3,23 @@
 from __future__ import annotations
 
 import json
+import os
+import shlex
 import sys
 from enum import StrEnum
 from math import degrees
 from pathlib import Path
-from typing import Annotated
+from typing import TYPE_CHECKING, Annotated
 
 import typer
 from rich.console import Console
 from rich.text import Text
 
 from myograd import models
-from myograd.errors import MyogradError
+from myograd.errors import MyogradError, UnsupportedError, nearest, quoted
+
+if TYPE_CHECKING:
+    import myograd
 
 # Names from files are shown as they are, whatever brackets they hold; tables keep their lines in a pipe.
 out = Console(markup=False, emoji=False, highlight=False, width=None if sys.stdout.isatty() else 160)
@@ -30,6 +35,13 @@ class Peer(StrEnum):
     """Programs that results can be compared with."""
 
     OPENSIM = "opensim"
+
+
+def need_peer() -> None:
+    """Raise before any work is done if there is no OpenSim to compare with."""
+    from myograd.app.peer import opensim
+
+    opensim()
 
 
 def error_line(kind: str, message: str, style: str = "red") -> None:
@@ -49,33 +61,67 @@ def find(model: str) -> Path:
     """The file that MODEL means."""
     path = models.find(model)
     if path.is_dir():
-        raise MyogradError(f"{model} is a folder, not an .osim file")
+        raise MyogradError(f"{quoted(model)} is a folder, not an .osim file")
     if not path.is_file():
-        raise MyogradError(f"there is no file {model}; shipped models are: {', '.join(models.names())}")
+        raise MyogradError(f"there is no file {quoted(model)}; shipped models are: {', '.join(models.names())}")
     return path
 
 
 def check_output(path: Path | None, ending: str) -> None:
     """Raise before any work is done if a file with this ending could not be written there."""
     if path and path.suffix.lower() != ending:
-        raise MyogradError(f"the file to write must end in {ending}, and {path} does not")
-    if path and not path.resolve().parent.is_dir():
-        raise MyogradError(f"there is no folder {path.resolve().parent} to write {path.name} into")
+        raise MyogradError(f"{quoted(path)}: the name of the file to write must end in {ending}")
+    if path and path.is_dir():
+        raise MyogradError(f"{quoted(path)} is a folder; give the name of a file to write")
+    if path:
+        _need_writable(path.resolve().parent, path)
+
+
+def _need_writable(folder: Path, path: Path) -> None:
+    if not folder.is_dir():
+        raise MyogradError(f"there is no folder {quoted(folder)} to write {quoted(path.name)} into")
+    if not os.access(folder, os.W_OK):
+        raise MyogradError(f"{quoted(path.name)} cannot be written: the folder {quoted(folder)} is write-protected")
 
 
 def check_folder(path: Path) -> None:
     """Raise before any work is done if files could not be written into this folder; it may not exist yet."""
     if path.exists() and not path.is_dir():
-        raise MyogradError(f"{path} is a file; results are written into a folder")
-    if not path.resolve().parent.is_dir():
-        raise MyogradError(f"there is no folder {path.resolve().parent} to make {path.name} in")
+        raise MyogradError(f"{quoted(path)} is a file; results are written into a folder")
+    if path.exists():
+        _need_writable(path.resolve(), path)
+    else:
+        _need_writable(path.resolve().parent, path)
 
 
 def check_new_model(path: Path, force: bool) -> None:
     """Raise if a model could not be written there, or would replace a file without --force."""
     check_output(path, ".osim")
     if path.exists() and not force:
-        raise MyogradError(f"{path} exists already; --force replaces it")
+        raise MyogradError(f"{quoted(path)} exists already; --force replaces it")
+
+
+Accept = Annotated[str, typer.Option(help="Names of unsupported parts of the model to leave out, separated by commas.")]
+
+
+def accepted_in(text: str, model: myograd.Model) -> tuple[str, ...]:
+    """The names of --accept, if all are of unsupported parts of the model."""
+    from myograd.dynamics.entry import unsupported_names
+
+    names, known = tuple(names_in(text)), unsupported_names(model)
+    wrong = [name for name in names if name not in known]
+    if wrong:
+        which = "is not an unsupported part" if len(wrong) == 1 else "are not unsupported parts"
+        listed = ", ".join(map(repr, wrong))
+        raise MyogradError(f"--accept: {listed} {which} of {model.name!r}{nearest(wrong[0], known)}")
+    return names
+
+
+def unsupported_line(error: UnsupportedError, has_accept: bool) -> str:
+    """What is not supported, and the option, ready to be pasted, that leaves it out."""
+    if not has_accept:
+        return error.problem
+    return f"{error.problem}. To leave {error.them} out, add: --accept {shlex.quote(','.join(error.names))}"
 
 
 def names_in(text: str) -> list[str]:

@@ -2,11 +2,8 @@
 
 from __future__ import annotations
 
-import csv
-import io
 import time
 from collections.abc import Callable
-from dataclasses import asdict, fields
 from pathlib import Path
 
 import numpy as np
@@ -17,7 +14,7 @@ from rich.table import Table as View
 from myograd.estimate.identification.fit import Progress
 from myograd.estimate.identification.uncertainty import Verdict
 from myograd.files.atomic import write_text
-from myograd.tools.identification import Estimate, Result
+from myograd.tools.identification import Identification as Result
 
 
 class Reporter:
@@ -37,11 +34,7 @@ class Reporter:
 
 def write_table(result: Result, path: Path) -> None:
     """All parameters, one per line, in SI units."""
-    lines = io.StringIO()
-    writer = csv.DictWriter(lines, [field.name for field in fields(Estimate)], lineterminator="\n")
-    writer.writeheader()
-    writer.writerows(asdict(estimate) for estimate in result.estimates())
-    write_text(path, lines.getvalue())
+    write_text(path, result.parameters_csv())
 
 
 def view(result: Result) -> View:
@@ -80,7 +73,7 @@ def sentences(result: Result, seconds: float) -> list[str]:
                 f"{100 * it.normalised_torque:.3g} % of the torques remain unexplained ("
                 f"{it.acceleration:.3g} rad/s², {it.torque:.3g} N m)."
             )
-    return lines + result.diagnostics
+    return [*lines, *result.messages]
 
 
 def write_report(result: Result, seconds: float, path: Path) -> None:

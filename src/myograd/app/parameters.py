@@ -8,6 +8,7 @@ from pathlib import Path
 from rich.table import Table
 
 import myograd
+from myograd.model.parameters import unnamed_arrays
 
 
 def parameters_data(path: Path) -> dict[str, dict[str, float | str | None]]:
@@ -19,6 +20,13 @@ def parameters_data(path: Path) -> dict[str, dict[str, float | str | None]]:
         name: {"value": values[name] if isfinite(values[name]) else None, "unit": place.unit}
         for name, place in places.items()
     }
+
+
+def by_place(path: Path) -> str:
+    """Arrays with numbers that have no name of their own."""
+    arrays = unnamed_arrays(myograd.load_model(path))
+    listed = ", ".join(f"{name}[{','.join(map(str, shape))}]" for name, shape in arrays.items())
+    return f"All other numbers go by their place in an array, as joints.offsets[3]. Arrays and their shapes: {listed}"
 
 
 def parameters_view(listed: dict[str, dict[str, float | str | None]]) -> Table:

@@ -10,7 +10,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from myograd.errors import MyogradError
+from myograd.errors import MyogradError, quoted
 
 
 def opensim() -> Any:
@@ -35,7 +35,7 @@ class OpenSimModel:
             self.model = package.Model(str(path))
             self.state = self.model.initSystem()
         except RuntimeError as error:
-            raise MyogradError(f"OpenSim cannot load {path}: {error}") from None
+            raise MyogradError(f"OpenSim cannot load {quoted(path)}: {error}") from None
 
     def lengths_and_arms(
         self, names: tuple[str, ...], q: np.ndarray, coordinate: str, muscles: tuple[str, ...]

@@ -1,13 +1,10 @@
-"""What `myograd simulate` does: from files to files."""
+"""What `myograd simulate` shows of a simulation: a table, a sentence, differences from OpenSim, a plot."""
 
 from __future__ import annotations
 
-from collections.abc import Callable
-from dataclasses import dataclass, replace
 from pathlib import Path
 
 import jax
-import jax.numpy as jnp
 import numpy as np
 import plotly.graph_objects as go
 from plotly.subplots import make_subplots
@@ -15,102 +12,14 @@ from rich.table import Table as View
 
 import myograd
 from myograd.app.peer import simulated
-from myograd.errors import MyogradError
 from myograd.files.atomic import write_text
-from myograd.files.tables.formats import read_table, write_table
-from myograd.simulation.integrators import Method
-from myograd.simulation.run import SimulationStopped
 from myograd.simulation.trajectory import Trajectory
-
-
-@dataclass(frozen=True)
-class Wanted:
-    """What to simulate, and how."""
-
-    model: Path
-    controls: Path | None
-    initial: Path | None
-    loads: Path | None
-    duration: float | None
-    interval: float
-    integrator: str
-    accuracy: float
-    step: float | None
-    alpha: float
-    accept: tuple[str, ...]
-
-
-@dataclass(frozen=True)
-class Simulation:
-    """The result. `stopped`: why it ended early, "" if it did not."""
-
-    model: myograd.Model
-    trajectory: Trajectory | None
-    stopped: str
-
-
-def run(wanted: Wanted, progress: Callable[[float], None]) -> Simulation:
-    """Simulate. A simulation that stops keeps what it has; bad input raises."""
-    for option, value in (("--interval", wanted.interval), ("--duration", wanted.duration)):
-        if value is not None and not 0 < value < float("inf"):
-            raise MyogradError(f"{option} must be a positive number of seconds, not {value:g}")
-    Method(wanted.integrator, wanted.accuracy, wanted.step, wanted.alpha)  # raises before a model is compiled
-    model = myograd.load_model(wanted.model)
-    controls = read_table(wanted.controls) if wanted.controls else None
-    if controls is not None and not len(controls.time):
-        raise MyogradError(f"{wanted.controls}: the table of controls has no rows")
-    if wanted.initial:
-        start = myograd.state_from_table(model, read_table(wanted.initial), accept=wanted.accept)
-    else:
-        start = myograd.initial_state(model, accept=wanted.accept)
-        if controls is not None:
-            start = replace(start, time=jnp.asarray(float(controls.time[0])))
-    duration = wanted.duration
-    if duration is None:
-        duration = float(controls.time[-1]) - float(start.time) if controls else 1.0
-        if duration <= 0:
-            raise MyogradError(
-                f"the controls end at {float(start.time) + duration:g} s, before the simulation would start"
-            )
-    rows = int(np.ceil(duration / wanted.interval - 1e-9))
-    times = float(start.time) + np.minimum(np.arange(rows + 1) * wanted.interval, duration)
-    loads = myograd.external_forces(model, myograd.read_external_loads(wanted.loads)) if wanted.loads else None
-    try:
-        trajectory = myograd.simulate(
-            model,
-            start,
-            controls,
-            at=times,
-            integrator=wanted.integrator,
-            accuracy=wanted.accuracy,
-            step=wanted.step,
-            alpha=wanted.alpha,
-            wrenches=loads,
-            progress=progress,
-            accept=wanted.accept,
-        )
-    except SimulationStopped as stop:
-        return Simulation(model, stop.trajectory, str(stop))
-    return Simulation(model, trajectory, "")
-
-
-def write(done: Simulation, states: Path | None, controls: Path | None, plot: Path | None) -> list[Path]:
-    """Write what was asked for of what was computed; the files that were written."""
-    if done.trajectory is None:
-        return []
-    if states:
-        write_table(myograd.state_table(done.model, done.trajectory), states)
-    if controls:
-        write_table(myograd.control_table(done.model, done.trajectory), controls)
-    if plot:
-        _write_plot(done.model, done.trajectory, plot)
-    return [path for path in (states, controls, plot) if path]
+from myograd.tools.simulation import Simulation
 
 
 def view(done: Simulation) -> View:
     """Where every independent coordinate began and ended, and how far it went."""
     model, trajectory = done.model, done.trajectory
-    assert trajectory is not None
     shown = View("coordinate", "start", "end", "least", "most", "", box=None, header_style="bold")
     for name in model.independent_coordinates:
         i = model.coordinate_names.index(name)
@@ -123,7 +32,6 @@ def view(done: Simulation) -> View:
 
 def sentence(done: Simulation) -> str:
     trajectory = done.trajectory
-    assert trajectory is not None
     time, state, controls = jax.tree.map(
         lambda x: jax.device_put(np.asarray(x)[[0, -1]]), (trajectory.time, trajectory.state, trajectory.controls)
     )
@@ -131,7 +39,7 @@ def sentence(done: Simulation) -> str:
     energy, (begin, end) = np.asarray(myograd.energies(done.model, ends)["total"]), np.asarray(time)
     return (
         f"{begin:g} to {end:g} s in {int(trajectory.steps)} steps "
-        f"({int(trajectory.rejected)} rejected); kinetic and gravitational energy went from {energy[0]:.5g} to "
+        f"({int(trajectory.rejected)} rejected); kinetic, gravitational and elastic energy went from {energy[0]:.5g} to "
         f"{energy[-1]:.5g} J"
     )
 
@@ -139,7 +47,6 @@ def sentence(done: Simulation) -> str:
 def against_opensim(done: Simulation, path: Path, accuracy: float) -> str:
     """How far OpenSim's Manager ends up from what was computed, from the same start and under the same controls."""
     model, trajectory = done.model, done.trajectory
-    assert trajectory is not None
     time, start = np.asarray(trajectory.time), trajectory.at(0)
     theirs = simulated(path, start, time - time[0], np.asarray(trajectory.controls), time - time[0], accuracy)
     apart = []
@@ -152,7 +59,7 @@ def against_opensim(done: Simulation, path: Path, accuracy: float) -> str:
     return "largest differences from OpenSim's Manager: " + "; ".join(apart)
 
 
-def _write_plot(model: myograd.Model, trajectory: Trajectory, path: Path) -> None:
+def write_plot(model: myograd.Model, trajectory: Trajectory, path: Path) -> None:
     """Coordinates, activations, fibre lengths over time, each in a panel of its own."""
     muscles = len(model.muscle_names) > 0
     titles = ["coordinates [deg, m]", *(["activation", "fibre length / optimal"] if muscles else [])]

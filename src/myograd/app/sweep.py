@@ -111,10 +111,10 @@ def _choose(known: Sequence[str], wanted: Sequence[str] | None, what: str) -> tu
     if wanted is None:
         wanted = known
     if not wanted:
-        raise ModelError(f"there is no {what} among the names")
-    for name in wanted:
-        if name not in known:
-            raise ModelError(f"the model has no {what} {name!r}{nearest(name, known)}")
+        raise ModelError(f"no {what} is named")
+    unknown = [name for name in wanted if name not in known]
+    if unknown:
+        raise ModelError(f"the model has no {what} {' or '.join(map(repr, unknown))}{nearest(unknown[0], known)}")
     return tuple(wanted)
 
 

@@ -8,7 +8,6 @@ vanishes with the interval.
 
 from __future__ import annotations
 
-import warnings
 from dataclasses import dataclass
 from typing import Any
 
@@ -21,7 +20,7 @@ from jaxtyping import Array, Bool, Float, Int
 from ..dynamics.assembly import assemble
 from ..dynamics.guard import plain_errors
 from ..dynamics.kinematics import pose
-from ..errors import ModelError, nearest
+from ..errors import ModelError, nearest, warn
 from ..model.model import Model
 from ..path.contacts import Order
 from ..path.length import known_of, owner
@@ -88,10 +87,9 @@ def length_discontinuities(model: Model, coordinate: str) -> list[Discontinuity]
     all_along = samples(values_along(model, coordinate, SAMPLES))
     lost = (np.isnan(all_along.length) & ~np.isnan(all_along.q).any(axis=1, keepdims=True)).sum(axis=0)
     for m in np.flatnonzero(lost):
-        warnings.warn(
+        warn(
             f"{model.names.paths[m]}: no path at rest was found at {lost[m]} of {SAMPLES} poses along {coordinate}, where "
             "discontinuities cannot be found",
-            stacklevel=2,
         )
     low, high = _where(all_along[:-1], all_along[1:])
     for _ in range(HALVINGS):

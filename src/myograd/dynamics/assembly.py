@@ -104,7 +104,9 @@ def assemble(model: Model, q: Vector, time: float | Float[Array, ""] = 0.0, acce
     return _unless_flipped(model, found)
 
 
-def _unless_open(start: Vector, x: Vector, left: Float[Array, " rows"], names: list[str]) -> Vector:
+def _unless_open(
+    start: Vector, x: Float[Array, " free"], left: Float[Array, " rows"], names: list[str]
+) -> Float[Array, " free"]:
     def explain(errors: np.ndarray) -> ModelError:
         worst = int(np.argmax(np.abs(errors[0])))
         return ModelError(

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import functools
 import inspect
-import warnings
 from collections.abc import Callable
 from dataclasses import fields, is_dataclass, replace
 from typing import Any, TypeVar
@@ -14,7 +13,7 @@ import numpy as np
 from jax.core import Tracer
 
 from .._arrays import as_array
-from ..errors import AngleWarning, ModelError, UnsupportedError, nearest
+from ..errors import AngleWarning, ModelError, UnsupportedError, nearest, warn
 from ..files.tables.table import FARTHEST_TURN
 from ..model.description import Severity
 from ..model.model import Model
@@ -53,7 +52,7 @@ def entry(function: F) -> F:
             raise ModelError(f"{called}: this is a stack of models; map over it by jax.vmap, or take one of them")
         accept = bound.arguments.get("accept", ())
         if "accept" in bound.arguments:
-            bound.arguments["accept"] = accept = _accepted(model, called, accept)
+            bound.arguments["accept"] = accept = accepted(model, called, accept)
 
         def checked(name: str, value: Any) -> Any:
             return _checked(model, called, name, value, accept)
@@ -122,41 +121,48 @@ def _warn_of_degrees(model: Model, function: str, q: np.ndarray) -> None:
     far = np.flatnonzero((np.abs(q) > FARTHEST_TURN) & np.array(model.names.rotational, bool))
     if len(far):
         name, angle = model.coordinate_names[far[0]], float(q[far[0]])
-        warnings.warn(
+        warn(
             f"{function}: {name} is {angle:.4g} rad, {np.rad2deg(angle):.0f} degrees. Angles are in radians: {angle:.4g} degrees "
             f"are {angle:.4g} * mg.deg",
             AngleWarning,
-            stacklevel=5,
         )
 
 
-def _accepted(model: Model, function: str, accept: Any) -> tuple[str, ...]:
+def accepted(model: Model, function: str, accept: Any) -> tuple[str, ...]:
     """Names of unsupported parts of the file that the caller leaves out; each must be one."""
     if isinstance(accept, str):
         raise ModelError(f"{function}: accept is a tuple of names, ({accept!r},), not one string")
+    known = unsupported_names(model)
+    wrong = [name for name in accept if name not in known]
+    if wrong:
+        several = "none of which is" if len(wrong) > 1 else "which is not"
+        raise ModelError(
+            f"{function}: accept names {', '.join(map(repr, wrong))}, {several} an unsupported part of {model.name!r}"
+            f"{nearest(wrong[0], known)}"
+        )
+    return tuple(accept)
+
+
+def unsupported_names(model: Model) -> list[str]:
+    """What `accept` may name."""
     known = [name for _, _, name in model.names.unsupported] + [model.muscle_names[m] for m in model.paths.no_path]
-    known += [
+    return known + [
         muscle for muscle, problem in zip(model.muscle_names, model.muscle_classes.problem, strict=True) if problem
     ]
-    for name in accept:
-        if name not in known:
-            raise ModelError(
-                f"{function}: accept names {name!r}, which is not an unsupported part{nearest(name, known)}"
-            )
-    return tuple(accept)
 
 
 def need_constraints(model: Model, function: str, accept: tuple[str, ...]) -> None:
     """Raise unless every unsupported constraint is accepted by name."""
-    need(model, function, accept, Severity.MOTION, "unsupported part(s) of the file")
+    need(model, function, accept, Severity.MOTION, "unsupported part")
 
 
 def need(model: Model, function: str, accept: tuple[str, ...], severity: Severity, what: str) -> None:
-    """Raise unless every unsupported part of the file with this severity is accepted by name."""
+    """Raise unless every unsupported part of the file with this severity is accepted by name; `what` is one of them."""
     missing = [i for i, (how, _, name) in enumerate(model.names.unsupported) if how == severity and name not in accept]
     if missing:
         first = model.document.description.unsupported[missing[0]]
+        counted = f"{len(missing)} {what}s, the first being" if len(missing) > 1 else f"one {what},"
         raise UnsupportedError(
-            f"{function} of {model.name!r} depends on {len(missing)} {what}, first {first.kind} {first.name!r} (line "
-            f"{first.line}): {first.reason}. To leave it out, pass accept=({first.name!r},)"
+            f"{function} of {model.name!r} depends on {counted} {first.kind} {first.name!r} (line {first.line}): {first.reason}",
+            list(dict.fromkeys(model.names.unsupported[i][2] for i in missing)),
         )

@@ -97,7 +97,7 @@ def raise_where(
         failures.append(failed)
         return jnp.where(failed, jnp.nan, value)
 
-    def look(failed: np.ndarray, evidence: np.ndarray) -> np.ndarray:
+    def look(failed: Array | np.ndarray, evidence: Array | np.ndarray) -> np.ndarray:
         matrices = np.asarray(evidence).reshape(-1, *evidence.shape[-2:])
         first = int(np.argmax(np.broadcast_to(failed, evidence.shape[:-2])))
         raise explain(matrices[first])

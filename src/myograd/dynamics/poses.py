@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import os
-import warnings
 from collections.abc import Mapping
 from dataclasses import dataclass
 from math import pi
@@ -15,7 +14,7 @@ import jax.numpy as jnp
 import numpy as np
 from jaxtyping import Array, Bool, Float
 
-from ..errors import ModelError, MotionWarning, nearest
+from ..errors import ModelError, MotionWarning, nearest, quoted, warn
 from ..files.motions import table_coordinates
 from ..files.tables.formats import read_table
 from ..files.tables.table import Table
@@ -76,7 +75,7 @@ def read_motion(model: Model, source: Table | str | os.PathLike[str]) -> Motion:
     without a column are at their defaults (a MotionWarning lists them), and constraints are satisfied.
     """
     table = source if isinstance(source, Table) else read_table(source)
-    what = "the motion" if isinstance(source, Table) else str(Path(source))
+    what = "the motion" if isinstance(source, Table) else quoted(Path(source))
     found = table_coordinates(model, table, what)
     if not found.given.any():
         first = ", ".join(model.coordinate_names[:4])
@@ -90,7 +89,7 @@ def read_motion(model: Model, source: Table | str | os.PathLike[str]) -> Motion:
     missing = [model.coordinate_names[i] for i in model.constraints.free if not found.given[i]]
     if missing:
         shown = ", ".join(missing[:8]) + (f" and {len(missing) - 8} more" if len(missing) > 8 else "")
-        warnings.warn(f"{what} has no column for {shown}: at the default there", MotionWarning, stacklevel=2)
+        warn(f"{what} has no column for {shown}: at the default there", MotionWarning)
     given = tuple(name for name, has in zip(model.coordinate_names, found.given, strict=True) if has)
     return Motion(table.time, assembled(model, found.values, table.time, what), given)
 

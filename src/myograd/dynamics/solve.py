@@ -69,7 +69,7 @@ def _inverse(A: Float[Array, "m m"]) -> tuple[Float[Array, "m m"], Float[Array, 
         return A, jnp.zeros(0)
     which = np.arange(len(A))
 
-    def sweep(j: Array, state: tuple[Array, Array]) -> tuple[Array, Array]:
+    def sweep(j: Array | int, state: tuple[Array, Array]) -> tuple[Array, Array]:
         A, pivots = state
         own = which == j
         row = lax.dynamic_index_in_dim(A, j, keepdims=False)

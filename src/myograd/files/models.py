@@ -2,10 +2,9 @@
 
 from __future__ import annotations
 
-import warnings
 from os import PathLike
 
-from ..errors import UnsupportedWarning
+from ..errors import UnsupportedWarning, quoted, warn
 from ..model.compile.model import compile_model
 from ..model.description import NO_NUMBERS, ModelDescription
 from ..model.export import description_of
@@ -35,10 +34,10 @@ def _warn_of_unsupported(description: ModelDescription) -> None:
     for item in matters:
         kinds[item.kind] = kinds.get(item.kind, 0) + 1
     listed = ", ".join(f"{count} {kind}" for kind, count in kinds.items())
-    warnings.warn(
-        f"{description.source}: parts of it are not used: {listed}. `myograd check {description.source}` lists them",
+    source = quoted(description.source)
+    warn(
+        f"{source}: parts of it are not used: {listed}. `myograd check {source}` lists them",
         UnsupportedWarning,
-        stacklevel=3,
     )
 
 

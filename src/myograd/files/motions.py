@@ -8,7 +8,7 @@ import numpy as np
 
 from ..errors import MyogradError, nearest
 from ..model.model import Model
-from .tables.table import Table, need_radians
+from .tables.table import Table, need_numbers, need_radians
 
 
 @dataclass(frozen=True, eq=False)
@@ -39,6 +39,7 @@ def coordinate_column(table: Table, coordinate: str) -> str | None:
 
 def table_coordinates(model: Model, table: Table, what: str) -> TableCoordinates:
     """The coordinates in a table, in radians whatever the table has. `what` names the table in errors."""
+    need_numbers(table, what)
     columns = [coordinate_column(table, name) for name in model.coordinate_names]
     given = np.array([column is not None for column in columns], bool)
     rotational = [c for c, turns in zip(columns, model.names.rotational, strict=True) if turns and c is not None]
@@ -47,7 +48,7 @@ def table_coordinates(model: Model, table: Table, what: str) -> TableCoordinates
     for i, column in enumerate(columns):
         if column is not None:
             values[:, i] = radians[column]
-            if model.names.rotational[i] and len(table):
+            if model.names.rotational[i]:
                 need_radians(
                     f"{what}: {model.coordinate_names[i]}", float(np.nanmax(np.abs(values[:, i]), initial=0.0))
                 )

@@ -11,6 +11,7 @@ from jaxtyping import Array, Float
 
 from ..geometry.frames import Pose, placed
 from ..geometry.spatial import dot, matmul, norm, rotate, rotation_xyz, transposed
+from ..geometry.values import Values
 from ..model.description import ContactGeometry
 from .term import Places, last, put
 
@@ -19,7 +20,7 @@ Touch = tuple[Float[Array, " n"], Float[Array, "3 n"], Float[Array, "3 n"], Floa
 """Depth [m], normal towards the second surface, middle of the overlap [m], radius of curvature [m]; in ground."""
 
 
-class ContactSurfaces(eqx.Module):
+class ContactSurfaces(Values):
     """All of a model, in the order of the file."""
 
     rotation: Float[Array, "3 3 n"]

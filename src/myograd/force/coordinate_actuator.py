@@ -35,7 +35,9 @@ class CoordinateActuators(Law):
     def write(self, forces: Sequence[CoordinateActuator]) -> None:
         put_each(forces, "optimal_force", self.optimal_force)
 
-    def force(self, model: Model, now: Instant) -> Loads:
+    def amounts(self, now: Instant) -> Float[Array, " n"]:
         assert now.controls is not None
-        force = self.optimal_force * now.controls[np.array(self.control)]
-        return Loads(coordinates=force @ np.eye(len(now.u))[np.array(self.coordinate)])
+        return self.optimal_force * now.controls[np.array(self.control)]
+
+    def force(self, model: Model, now: Instant) -> Loads:
+        return Loads(coordinates=self.amounts(now) @ np.eye(len(now.u))[np.array(self.coordinate)])

@@ -65,14 +65,16 @@ class CoordinateLimits(Law):
                 put(force, f"{side}_limit", self.limit[row, i] / unit[i])
                 put(force, f"{side}_stiffness", self.stiffness[row, i] * unit[i])
 
-    def force(self, model: Model, now: Instant) -> Loads:
+    def amounts(self, now: Instant) -> Float[Array, " n"]:
         which = np.array(self.coordinate)
         side = jnp.array([[-1.0], [1.0]])  # lower, upper
         beyond = side * (now.q[which] - self.limit)
         share = _step(beyond / self.transition)
         spring = jnp.sum(-side * share * self.stiffness * beyond, axis=0)
-        force = spring - self.damping * jnp.sum(share, axis=0) * now.u[which]
-        return Loads(coordinates=force @ np.eye(len(now.u))[which])
+        return spring - self.damping * jnp.sum(share, axis=0) * now.u[which]
+
+    def force(self, model: Model, now: Instant) -> Loads:
+        return Loads(coordinates=self.amounts(now) @ np.eye(len(now.u))[np.array(self.coordinate)])
 
     def energy(self, model: Model, now: Instant) -> Energy:
         """K times the integral of s(x) x, which beyond the transition is that of x."""

@@ -21,6 +21,7 @@ NUMBERS = ("stiffness", "rest_length", "viscosity")
 
 class CoordinateSprings(Law):
     describes: ClassVar = SpringGeneralizedForce
+    reported_as: ClassVar[str] = "{}_Force"
     stiffness: Float[Array, " n"]
     rest_length: Float[Array, " n"]
     viscosity: Float[Array, " n"]
@@ -38,10 +39,12 @@ class CoordinateSprings(Law):
         for name in NUMBERS:
             put_each(forces, name, getattr(self, name))
 
-    def force(self, model: Model, now: Instant) -> Loads:
+    def amounts(self, now: Instant) -> Float[Array, " n"]:
         which = np.array(self.coordinate)
-        force = -self.stiffness * (now.q[which] - self.rest_length) - self.viscosity * now.u[which]
-        return Loads(coordinates=force @ np.eye(len(now.u))[which])
+        return -self.stiffness * (now.q[which] - self.rest_length) - self.viscosity * now.u[which]
+
+    def force(self, model: Model, now: Instant) -> Loads:
+        return Loads(coordinates=self.amounts(now) @ np.eye(len(now.u))[np.array(self.coordinate)])
 
     def energy(self, model: Model, now: Instant) -> Energy:
         stretch = now.q[np.array(self.coordinate)] - self.rest_length

@@ -45,10 +45,12 @@ class Ligaments(Law):
         assert now.length is not None
         return now.length[np.array(self.path)] / self.resting_length
 
-    def force(self, model: Model, now: Instant) -> Loads:
+    def amounts(self, now: Instant) -> Float[Array, " n"]:
         x = self._strained(now)
-        tension = jnp.where(x > 1, evaluate(self.curve, x)[0] * self.pcsa_force, 0.0)
-        return Loads(tensions=tension @ np.eye(len(model.names.paths))[np.array(self.path)])
+        return jnp.where(x > 1, evaluate(self.curve, x)[0] * self.pcsa_force, 0.0)
+
+    def force(self, model: Model, now: Instant) -> Loads:
+        return Loads(tensions=self.amounts(now) @ np.eye(len(model.names.paths))[np.array(self.path)])
 
     def energy(self, model: Model, now: Instant) -> Energy:
         x = jnp.maximum(self._strained(now), 1.0)

@@ -35,7 +35,9 @@ class PathActuators(Law):
     def write(self, forces: Sequence[PathActuator]) -> None:
         put_each(forces, "optimal_force", self.optimal_force)
 
-    def force(self, model: Model, now: Instant) -> Loads:
+    def amounts(self, now: Instant) -> Float[Array, " n"]:
         assert now.controls is not None
-        tension = self.optimal_force * now.controls[np.array(self.control)]
-        return Loads(tensions=tension @ np.eye(len(model.names.paths))[np.array(self.path)])
+        return self.optimal_force * now.controls[np.array(self.control)]
+
+    def force(self, model: Model, now: Instant) -> Loads:
+        return Loads(tensions=self.amounts(now) @ np.eye(len(model.names.paths))[np.array(self.path)])

@@ -21,6 +21,7 @@ NUMBERS = ("resting_length", "stiffness", "dissipation")
 
 class PathSprings(Law):
     describes: ClassVar = PathSpring
+    reported_as: ClassVar[str] = "{}_tension"
     resting_length: Float[Array, " n"]
     stiffness: Float[Array, " n"]
     dissipation: Float[Array, " n"]
@@ -43,11 +44,12 @@ class PathSprings(Law):
         beyond = now.length[np.array(self.path)] - self.resting_length
         return jnp.where(beyond > 0, beyond, 0.0)
 
-    def force(self, model: Model, now: Instant) -> Loads:
+    def amounts(self, now: Instant) -> Float[Array, " n"]:
         assert now.speed is not None
-        damped = 1 + self.dissipation * now.speed[np.array(self.path)]
-        tension = self.stiffness * self._stretch(now) * damped
-        return Loads(tensions=tension @ np.eye(len(model.names.paths))[np.array(self.path)])
+        return self.stiffness * self._stretch(now) * (1 + self.dissipation * now.speed[np.array(self.path)])
+
+    def force(self, model: Model, now: Instant) -> Loads:
+        return Loads(tensions=self.amounts(now) @ np.eye(len(model.names.paths))[np.array(self.path)])
 
     def energy(self, model: Model, now: Instant) -> Energy:
         return Energy(elastic=jnp.sum(self.stiffness * self._stretch(now) ** 2) / 2)

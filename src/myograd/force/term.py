@@ -19,6 +19,7 @@ from jaxtyping import Array, Float
 from .._arrays import as_array
 from ..geometry.frames import Motion, Pose, Wrench
 from ..geometry.piecewise import PiecewisePolynomials
+from ..geometry.values import Values
 from ..model.description import Function
 
 if TYPE_CHECKING:
@@ -61,7 +62,7 @@ class Energy(NamedTuple):
     elastic: Float[Array, ""] | float = 0.0
 
 
-class Term(eqx.Module):
+class Term(Values):
     """One addend. Subclasses override what they have; what has inertia says between which coordinates (`coupled`)."""
 
     def __init_subclass__(cls, **options: Any) -> None:
@@ -157,6 +158,8 @@ class Law(Term):
 
     describes: ClassVar[type]
     """the class of descriptions"""
+    reported_as: ClassVar[str] = "{}"
+    """what OpenSim's ForceReporter calls a force of this name"""
     names: tuple[str, ...] = eqx.field(static=True)
 
     @classmethod
@@ -167,6 +170,10 @@ class Law(Term):
     def write(self, forces: Sequence[Any]) -> None:
         """The numbers into the descriptions that they came from."""
         raise NotImplementedError
+
+    def amounts(self, now: Instant) -> Float[Array, " n"] | None:
+        """What each force is, where that is one number: a tension [N], or a force on its coordinate [N m, N]."""
+        return None
 
 
 # Making and writing ------------------------------------------------------------------------------------------

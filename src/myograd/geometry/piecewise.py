@@ -6,13 +6,14 @@ spline of a model, with first and second derivatives for the price of a few more
 
 from __future__ import annotations
 
-import equinox as eqx
 import jax.numpy as jnp
 import numpy as np
 from jaxtyping import Array, Float
 
+from .values import Values
 
-class PiecewisePolynomials(eqx.Module):
+
+class PiecewisePolynomials(Values):
     """`n` functions; function i is, on piece k, `sum_j coefficients[j, k, i] (x - origin[k, i])^j`.
 
     Piece 0 lies left of the first knot and piece k between knots k-1 and k; unused knots are infinite.

@@ -23,51 +23,51 @@ def materialized(x: Arrays) -> Arrays:
     return lax.optimization_barrier(x)
 
 
-def dot(a: Float[Array, "k n"], b: Float[Array, "k n"]) -> Float[Array, " n"]:
+def dot(a: Float[Array, "k *#n"], b: Float[Array, "k *#n"]) -> Float[Array, "*#n"]:
     products = (x * y for x, y in zip(jnp.unstack(a), jnp.unstack(b), strict=True))
     return sum(products)  # pyright: ignore[reportReturnType]
 
 
-def norm(v: Float[Array, "k n"]) -> Float[Array, " n"]:
+def norm(v: Float[Array, "k *#n"]) -> Float[Array, "*#n"]:
     """|v|, with derivative zero where it is zero."""
     square = dot(v, v)
     none = square == 0  # what is not a number stays none
     return jnp.where(none, 0.0, jnp.sqrt(jnp.where(none, 1.0, square)))
 
 
-def cross(a: Float[Array, "3 n"], b: Float[Array, "3 n"]) -> Float[Array, "3 n"]:
+def cross(a: Float[Array, "3 *#n"], b: Float[Array, "3 *#n"]) -> Float[Array, "3 *#n"]:
     (a0, a1, a2), (b0, b1, b2) = jnp.unstack(a), jnp.unstack(b)
     return jnp.stack([a1 * b2 - a2 * b1, a2 * b0 - a0 * b2, a0 * b1 - a1 * b0])
 
 
-def rotate(R: Float[Array, "3 3 n"], v: Float[Array, "3 n"]) -> Float[Array, "3 n"]:
+def rotate(R: Float[Array, "3 3 *#n"], v: Float[Array, "3 *#n"]) -> Float[Array, "3 *#n"]:
     """`R v` for each element."""
     (x, y, z), (v0, v1, v2) = jnp.unstack(R, axis=1), jnp.unstack(v)
     return x * v0 + y * v1 + z * v2
 
 
-def matmul(A: Float[Array, "3 3 n"], B: Float[Array, "3 3 n"]) -> Float[Array, "3 3 n"]:
+def matmul(A: Float[Array, "3 3 *#n"], B: Float[Array, "3 3 *#n"]) -> Float[Array, "3 3 *#n"]:
     """`A B` for each element."""
     return jnp.stack([rotate(A, column) for column in jnp.unstack(B, axis=1)], axis=1)
 
 
-def transposed(R: Float[Array, "3 3 n"]) -> Float[Array, "3 3 n"]:
+def transposed(R: Float[Array, "3 3 *#n"]) -> Float[Array, "3 3 *#n"]:
     return jnp.swapaxes(R, 0, 1)
 
 
-def cross_matrix(v: Float[Array, "3 n"]) -> Float[Array, "3 3 n"]:
+def cross_matrix(v: Float[Array, "3 *#n"]) -> Float[Array, "3 3 *#n"]:
     """`[v]x`, so that `[v]x w = v x w`."""
     x, y, z = jnp.unstack(v)
     zero = jnp.zeros_like(x)
     return jnp.stack([zero, -z, y, z, zero, -x, -y, x, zero]).reshape(3, 3, *v.shape[1:])
 
 
-def motion_cross(V: Float[Array, "6 n"], S: Float[Array, "6 n"]) -> Float[Array, "6 n"]:
+def motion_cross(V: Float[Array, "6 *#n"], S: Float[Array, "6 *#n"]) -> Float[Array, "6 *#n"]:
     """Rate of a screw S that is carried along by the spatial velocity V."""
     return jnp.concatenate([cross(V[:3], S[:3]), cross(V[3:], S[:3]) + cross(V[:3], S[3:])])
 
 
-def force_cross(V: Float[Array, "6 n"], F: Float[Array, "6 n"]) -> Float[Array, "6 n"]:
+def force_cross(V: Float[Array, "6 *#n"], F: Float[Array, "6 *#n"]) -> Float[Array, "6 *#n"]:
     """Rate of a wrench or momentum F (moment above force) that is carried along by V."""
     return jnp.concatenate([cross(V[:3], F[:3]) + cross(V[3:], F[3:]), cross(V[:3], F[3:])])
 

@@ -15,6 +15,7 @@ import numpy as np
 
 from ..errors import ModelError
 from ..force.term import Law, put, put_each
+from ..geometry.piecewise import PiecewisePolynomials
 from ..geometry.spatial import angles_xyz, rotation_xyz
 from . import description as d
 from .compile.forces import applied
@@ -54,8 +55,9 @@ def description_of(model: Model, document: Document | None = None) -> d.ModelDes
     put_each(result.coordinates(), "range", model.coordinates.range)
     _write_points(result.markers, frames, model.marker_location)
     _write_joints(links, frames, model)
+    _write_translations(links, original, model)
     _write_constraints(result, frames, model)
-    _write_paths(result, frames, model)
+    _write_paths(result, frames, original, model)
     _write_surfaces(result, frames, model)
     _write_muscles(result.muscles, original, model)
     model.contact_surfaces.write(result.contacts)
@@ -141,6 +143,42 @@ def _write_joints(links: list[Link], frames: Frames, model: Model) -> None:
             put(frame, "translation", R_parent.T @ (translation[:, k] - p_parent))
 
 
+def _write_translations(links: list[Link], original: Model, model: Model) -> None:
+    """Translations within CustomJoints whose functions were multiplied, or whose axes were turned."""
+    n = len(links)
+    for k, link in enumerate(links):
+        if link.joint is None or link.joint.kind != "CustomJoint":
+            continue
+        for number, axis in enumerate(link.joint.transform[3:], 3):
+            row = number * n + k
+            which = np.flatnonzero(model.tree.spline_transform_axis == row)
+            old, new = (
+                [it.joints.slopes[row], it.joints.offsets[row], *_values_of(it.joints.splines, which)]
+                for it in (original, model)
+            )
+            axis.function = _multiplied(axis.function, old, new)
+            if not np.allclose(original.joints.axes[number, :, k], model.joints.axes[number, :, k], rtol=0, atol=CLOSE):
+                put(axis, "axis", model.joints.axes[number, :, k])
+
+
+def _values_of(functions: PiecewisePolynomials, which: Any) -> list[Any]:
+    """The numbers of some functions that are proportional to their values."""
+    sines = [] if functions.sines is None else [functions.sines[0, which]]
+    return [functions.coefficients[..., which], *sines]
+
+
+def _multiplied(function: d.Function, old: list[Any], new: list[Any]) -> d.Function:
+    """The function times what its numbers were multiplied by, if they were; `_confirm` finds any other change."""
+    before, after = (np.concatenate([np.ravel(np.asarray(x)) for x in numbers]) for numbers in (old, new))
+    size = before @ before
+    if size == 0 or np.allclose(before, after, rtol=CLOSE, atol=0):
+        return function
+    scale = float(before @ after / size)
+    if isinstance(function, d.MultiplierFunction):
+        return d.MultiplierFunction(function.function, function.scale * scale)
+    return d.MultiplierFunction(function, scale)
+
+
 def _write_constraints(result: d.ModelDescription, frames: Frames, model: Model) -> None:
     enforced = [item for item in result.constraints if item.enforced]
     points = [item for item in enforced if isinstance(item, d.PointConstraint)]
@@ -152,11 +190,18 @@ def _write_constraints(result: d.ModelDescription, frames: Frames, model: Model)
             _write_points(items, frames, locations[side], f"location{side + 1}", f"frame{side + 1}")
 
 
-def _write_paths(result: d.ModelDescription, frames: Frames, model: Model) -> None:
+def _write_paths(result: d.ModelDescription, frames: Frames, original: Model, model: Model) -> None:
     points = [point for owner in result.paths() for point in owner.path.points]
     fixed = [i for i, point in enumerate(points) if not isinstance(point, d.MovingPathPoint)]
     _write_points([points[i] for i in fixed], frames, model.path.location[:, np.array(fixed, int)])
     put_each([p for p in points if isinstance(p, d.ConditionalPathPoint)], "range", model.path.conditional_range)
+    moving = [point for point in points if isinstance(point, d.MovingPathPoint)]
+    for k, point in enumerate(moving):
+        x, y, z = (
+            _multiplied(function, *(_values_of(it.path.moving_splines, 3 * k + i) for it in (original, model)))
+            for i, function in enumerate(point.functions)
+        )
+        point.functions = (x, y, z)
 
 
 def _write_surfaces(result: d.ModelDescription, frames: Frames, model: Model) -> None:

@@ -8,7 +8,7 @@ stacked. What the file says is carried along (`Document`), and takes no part in 
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import FrozenInstanceError, dataclass, replace
+from dataclasses import dataclass, replace
 from typing import Any, TypeVar
 
 import equinox as eqx
@@ -22,23 +22,11 @@ from ..errors import ModelError
 from ..force.contact_geometry import ContactSurfaces
 from ..force.term import Term
 from ..geometry.piecewise import PiecewisePolynomials
+from ..geometry.values import Values
 from .description import ModelDescription
 from .structure import Constraints, Muscles, Names, Paths, PathWraps, Tree
 
 AnyTerm = TypeVar("AnyTerm", bound=Term)
-
-
-class Values(eqx.Module):
-    """Numbers of a model. They do not change; trying to says how a changed copy is made."""
-
-    def __setattr__(self, name: str, value: Any) -> None:
-        try:
-            super().__setattr__(name, value)
-        except FrozenInstanceError:
-            raise FrozenInstanceError(
-                f"a model does not change, so {name!r} cannot be set; a changed copy is made by "
-                "mg.with_values(model, {'femur_r.mass': 9.5}), or of whole arrays by eqx.tree_at"
-            ) from None
 
 
 class Bodies(Values):

@@ -8,6 +8,7 @@ same names hold wherever numbers are chosen: changed copies of models, identific
 from __future__ import annotations
 
 import re
+from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
@@ -26,6 +27,7 @@ from .model import Model
 from .ranges import check_inertia, check_value
 
 XYZ = ("x", "y", "z")
+ENDS = ("location1", "location2")
 INERTIA = ("xx", "yy", "zz", "xy", "xz", "yz")
 SIZES = {
     "WrapCylinder": ("radius", "length"),
@@ -48,6 +50,7 @@ UNITS = {
     "outer_radius": "m",
     "size": "m",
     "distance": "m",
+    "radii": "m",
     "max_isometric_force": "N",
     "optimal_fiber_length": "m",
     "tendon_slack_length": "m",
@@ -85,6 +88,17 @@ def leaves_by_name(model: Model) -> dict[str, Any]:
 def parameter_places(model: Model) -> dict[str, Place]:
     """Every number that has a name of its own, by that name, in the order of the model."""
     return {name: places[0] for name, places in _places(model).items() if len(places) == 1}
+
+
+def unnamed_arrays(model: Model) -> dict[str, tuple[int, ...]]:
+    """Shapes of the arrays that hold numbers without a name of their own, by name, as in `joints.slopes[12,3]`."""
+    named = Counter(place.leaf for place in parameter_places(model).values())
+    arrays = leaves_by_name(model)
+    return {
+        leaf.removeprefix("."): np.shape(x)
+        for leaf, x in arrays.items()
+        if leaf != ".fingerprint" and named[leaf] < np.size(x)
+    }
 
 
 def _places(model: Model) -> dict[str, list[Place]]:
@@ -240,7 +254,12 @@ def _owned(model: Model) -> Iterator[Owned]:
     for field in ("default", "default_speed"):
         yield from _named(f".coordinates.{field}", names.coordinates, field)
     yield from _named(".coordinates.range", names.coordinates, "range", (("low", "high"),))
+    ellipsoids = [names.joints[k] for k in model.tree.ellipsoids[:, 0]]
+    yield from _named(".joints.radii", ellipsoids, "radii", (XYZ,))
     yield from _named(".constraint_parameters.distance", model.constraints.names[3], "distance")
+    for kind, owners in zip(("weld", "point", "distance"), model.constraints.names[1:], strict=True):
+        for leaf, name, index, _ in _named(f".constraint_parameters.{kind}_location", owners, "", (ENDS, XYZ)):
+            yield leaf, name, index, "location"
     yield from _named(".marker_location", names.markers, "location", (XYZ,))
     yield from _points(model)
     yield from _surfaces(model)
@@ -307,7 +326,8 @@ def _is_stated(model: Model, muscle: int, name: str) -> bool:
 
 def _terms(model: Model) -> Iterator[Owned]:
     """Numbers of laws that are `[..., n]`; a vector's components are counted."""
-    yield from _named(".contact_surfaces.size", model.contact_surfaces.names, "size", (XYZ,))
+    for field in ("location", "size"):
+        yield from _named(f".contact_surfaces.{field}", model.contact_surfaces.names, field, (XYZ,))
     for i, term in enumerate(model.terms):
         if not isinstance(term, Law):
             continue

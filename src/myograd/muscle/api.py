@@ -19,11 +19,14 @@ from .state import MuscleState, Vector
 
 def need_contraction(model: Model, function: str, accept: tuple[str, ...]) -> None:
     """Raise unless every muscle whose contraction cannot be computed is accepted by name."""
-    for name, problem in zip(model.muscle_names, model.muscle_classes.problem, strict=True):
-        if problem and name not in accept:
-            raise UnsupportedError(
-                f"{function} of {model.name!r}: muscle {name!r}: {problem}. To leave it out, pass accept=({name!r},)"
-            )
+    each = zip(model.muscle_names, model.muscle_classes.problem, strict=True)
+    missing = {name: problem for name, problem in each if problem and name not in accept}
+    if missing:
+        first = next(iter(missing))
+        others = f" (the first of {len(missing)} such muscles)" if len(missing) > 1 else ""
+        raise UnsupportedError(
+            f"{function} of {model.name!r}: muscle {first!r}: {missing[first]}{others}", list(missing)
+        )
 
 
 def _path(model: Model, q: Array, u: Array, function: str, accept: tuple[str, ...]) -> tuple[Vector, Vector]:

@@ -8,7 +8,6 @@ from __future__ import annotations
 
 import functools
 import inspect
-import warnings
 from collections.abc import Callable
 from typing import Any, TypeVar
 from weakref import WeakValueDictionary
@@ -18,7 +17,7 @@ import numpy as np
 from jax.core import Tracer
 
 from ..dynamics.entry import need_model, need_state
-from ..errors import ActivationWarning, FiberLengthWarning, ModelError
+from ..errors import ActivationWarning, FiberLengthWarning, ModelError, warn
 from ..model.compile.muscles import numbers_of
 from ..model.description.muscle_properties import THELEN
 from ..model.model import Model, MuscleValues
@@ -107,11 +106,10 @@ def _warn_of_activation(model: Model, function: str, what: str, values: np.ndarr
     outside = np.flatnonzero((values < 0) | (values > 1))
     if len(outside):
         first = outside[0]
-        warnings.warn(
+        warn(
             f"{function}: {what} of {model.muscle_names[first]!r} is {values[first]:g}; it is taken as "
             f"{np.clip(values[first], 0, 1):g} ({len(outside)} muscle(s) outside 0 to 1)",
             ActivationWarning,
-            stacklevel=3,
         )
 
 
@@ -126,18 +124,16 @@ def warn_of_fibers(model: Model, function: str, given: Any, used: Any, tendon_le
     short = np.flatnonzero(matters & (used - given > ROUNDING * used))
     if len(short):
         first = short[0]
-        warnings.warn(
+        warn(
             f"{function}: fiber_length of {model.muscle_names[first]!r} is {given[first]:g} m; it is taken as "
             f"{used[first]:.4g} m, the shortest that the muscle allows ({len(short)} muscle(s) below theirs)",
             FiberLengthWarning,
-            stacklevel=4,
         )
     long = np.flatnonzero(matters & (tendon < 0))
     if len(long):
         first = long[0]
-        warnings.warn(
+        warn(
             f"{function}: fiber_length of {model.muscle_names[first]!r} is {given[first]:g} m, longer than its whole path: the "
             f"tendon's length would be {tendon[first]:.4g} m ({len(long)} muscle(s); lengths are in metres, not normalised)",
             FiberLengthWarning,
-            stacklevel=4,
         )

@@ -9,7 +9,7 @@ from typing import Any
 import jax
 import jax.numpy as jnp
 import numpy as np
-from jaxtyping import Array
+from jaxtyping import Array, Float
 
 from ..model.model import Model, MuscleValues
 from .groups import grouped, part_of
@@ -31,7 +31,7 @@ def _each(model: Model, compute: Callable[..., Any], *columns: Vector, nothing: 
         return results[0]
     blank = jnp.full(made.missing, jnp.nan)
 
-    def join(*parts: Array) -> Array:
+    def join(*parts: Array | np.ndarray) -> Array:
         everything = jnp.concatenate([*parts, blank])
         return everything if made.order is None else everything[made.order]
 
@@ -100,6 +100,17 @@ def fiber_forces(model: Model, activation: Vector, fiber_length: Vector, fiber_v
         fiber_velocity,
     )
     return model.muscles.max_isometric_force * normalised
+
+
+def acting_activation(model: Model, activation: Vector, controls: Float[Array, " k"]) -> Vector:
+    """Activations as they act: between the class's minimum and 1, as OpenSim's `getActivation` gives them; of muscles without
+    activation dynamics, the excitation. What is not finite stays."""
+    classes = model.muscle_classes
+    excitation = controls[np.array(classes.control, int)]
+    raw = jnp.where(np.array(classes.immediate_activation, bool), excitation, activation)
+    limited = _each(model, lambda group, p, shape, a: _activated(shape, a), raw)
+    computed = np.array([not problem for problem in classes.problem], bool)
+    return jnp.where(computed & jnp.isfinite(raw), limited, raw)
 
 
 def activation_rates(model: Model, activation: Vector, excitation: Vector) -> Vector:

@@ -24,8 +24,8 @@ def need_paths(model: Model, function: str, accept: tuple[str, ...]) -> None:
     open_ = [name for name in missing if name not in accept]
     if open_:
         raise UnsupportedError(
-            f"{function} of {model.name!r}: the path of {', '.join(open_[:5])} is of an unsupported class. To get "
-            f"the other muscles, with NaN for these, pass accept=({open_[0]!r}, ...)"
+            f"{function} of {model.name!r}: the path of {', '.join(open_)} is of an unsupported class; left out, it gives NaN",
+            open_,
         )
 
 

@@ -5,7 +5,6 @@ A table's columns are joined by straight lines, as OpenSim's PrescribedControlle
 
 from __future__ import annotations
 
-import warnings
 from collections.abc import Callable
 from typing import Any
 
@@ -16,8 +15,8 @@ from jax.core import Tracer
 from jaxtyping import Array, Float
 
 from .._arrays import as_array
-from ..errors import ControlWarning, ModelError, nearest
-from ..files.tables.table import Table
+from ..errors import ControlWarning, ModelError, nearest, warn
+from ..files.tables.table import Table, need_numbers
 from ..model.model import Model
 from ..system.state import State
 
@@ -71,22 +70,25 @@ def signal_of(model: Model, table: Table) -> ControlSignal:
     A column is called as the muscle or actuator, or by OpenSim's path to it (`/forceset/NAME`). What has no column is not
     excited, as in OpenSim, and told by a ControlWarning; a column of anything else is an error.
     """
+    need_numbers(table, "controls")
     short = [name.removesuffix("/excitation").rsplit("/", 1)[-1] for name in table.names]
-    for name, plain in zip(table.names, short, strict=True):
-        if plain not in model.control_names:
-            raise ModelError(
-                f"controls: column {name!r} is not a muscle or actuator of {model.name!r}"
-                f"{nearest(plain, list(model.control_names))}"
-            )
+    unknown = [plain for plain in short if plain not in model.control_names]
+    if unknown:
+        whose = f"not a muscle or actuator of {model.name!r}{nearest(unknown[0], model.control_names)}"
+        if len(unknown) == 1:
+            raise ModelError(f"controls: column {unknown[0]!r} is {whose}")
+        raise ModelError(
+            f"controls: {len(unknown)} columns ({', '.join(unknown)}) have no counterpart: {unknown[0]!r} is {whose}"
+        )
+    for plain in short:
         if short.count(plain) > 1:
             raise ModelError(f"controls: there are {short.count(plain)} columns for {plain!r}")
     missing = [name for name in model.control_names if name not in short]
     if missing:
-        warnings.warn(
+        warn(
             f"controls: {len(missing)} of the {len(model.control_names)} muscles and actuators of {model.name!r} have no column, "
             f"and are not excited: {', '.join(missing[:8])}{', ...' if len(missing) > 8 else ''}",
             ControlWarning,
-            stacklevel=4,
         )
     values = np.zeros((len(table), len(model.control_names)))
     for column, name in enumerate(short):
@@ -121,6 +123,14 @@ def check_signal(what: str, signal: ControlSignal, names: tuple[str, ...]) -> No
         row, column = np.argwhere(~np.isfinite(np.asarray(signal.values)))[0]
         raise ModelError(
             f"{what}: {names[column]} is {signal.values[row, column]} at {time[row]:g} s, which is not finite"
+        )
+
+
+def check_span(what: str, known: Any, first: float, last: float) -> None:
+    """Raise unless what is known at times from `known[0]` to `known[-1]` covers a simulation from `first` to `last` [s]."""
+    if known[0] > first + 1e-9 or known[-1] < last - 1e-9:
+        raise ModelError(
+            f"{what} are given from {known[0]:g} to {known[-1]:g} s, but the simulation goes from {first:g} to {last:g} s"
         )
 
 

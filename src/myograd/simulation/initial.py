@@ -11,7 +11,7 @@ from jaxtyping import Array
 from .._arrays import as_array
 from ..dynamics.assembly import assemble, project_speeds
 from ..errors import ModelError, nearest
-from ..files.tables.table import Table, need_radians
+from ..files.tables.table import Table, need_numbers, need_radians
 from ..model.description.muscle_properties import NUMBERS
 from ..model.model import Model
 from ..system.rates import equilibrium_state
@@ -41,12 +41,12 @@ def state_from_table(model: Model, table: Table, time: float | None = None, acce
     `.../fiber_length`), or as coordinates alone. Coordinates that have no column are at their defaults, speeds without one are
     zero, fibres in equilibrium. Constraints are satisfied by moving as little as they need.
     """
+    values = state_columns(model, table)
     row = 0
     if time is not None:
         row = int(np.argmin(np.abs(table.time - time)))
         if abs(table.time[row] - time) > 1e-6:
             raise ModelError(f"the table has no row at {time:g} s; nearest is {table.time[row]:g} s")
-    values = state_columns(model, table)
     state = initial_state(model, *(values[kind][row] for kind in ("value", "speed", "activation")), accept=accept)
     fibers = np.where(np.isnan(values["fiber_length"][row]), state.fiber_length, values["fiber_length"][row])
     return State(state.q, state.u, state.activation, jnp.asarray(fibers), jnp.asarray(float(table.time[row])))
@@ -55,6 +55,7 @@ def state_from_table(model: Model, table: Table, time: float | None = None, acce
 def state_columns(model: Model, table: Table) -> dict[str, np.ndarray]:
     """`value` and `speed` [n, c], `activation` and `fiber_length` [n, m] of a table of states, in radians and metres. What has no
     column is at its default, at rest, or, of fibres, NaN."""
+    need_numbers(table, "states")
     n = len(table)
     values = {
         "value": np.tile(np.asarray(model.default_pose()), (n, 1)),

@@ -7,6 +7,7 @@ with what was computed so far when a number stops being finite. Inside `jit`, `g
 from __future__ import annotations
 
 from collections.abc import Callable
+from dataclasses import replace
 from typing import Any
 
 import equinox as eqx
@@ -22,12 +23,13 @@ from ..dynamics.entry import need_constraints
 from ..dynamics.kinematics import pose
 from ..errors import ModelError, MyogradError
 from ..model.model import Model
+from ..muscle.contraction import acting_activation
 from ..system.external import ExternalForces, external_wrenches
 from ..system.forces import need_forces
 from ..system.rates import state_rates
 from ..system.reduced import ReducedState, Simulated
 from ..system.state import State
-from .controls import Constant, ControlSignal, check_signal, controller
+from .controls import Constant, ControlSignal, check_signal, check_span, controller
 from .initial import initial_state
 from .integrators import Method
 from .rollout import MOST_STEPS, rollout
@@ -104,9 +106,13 @@ def simulate(
         return found.since(asked)
     _check_start(model, initial)
     _check_shapes(system, initial)
-    _check_span("controls", getattr(system.controls, "time", None), times)
-    _check_span("torques", getattr(system.torques, "time", None), times)
-    _check_span("external forces", getattr(getattr(system.wrenches, "forces", None), "span", None), times)
+    for what, known in (
+        ("controls", getattr(system.controls, "time", None)),
+        ("torques", getattr(system.torques, "time", None)),
+        ("external forces", getattr(getattr(system.wrenches, "forces", None), "span", None)),
+    ):
+        if known is not None:
+            check_span(what, known, float(times[0]), float(times[-1]))
     return _in_parts(system, np.asarray(times), method, progress, asked)
 
 
@@ -189,15 +195,6 @@ def _check_shapes(system: Simulated, initial: State) -> None:
                 raise ModelError(f"simulate: {what} have shape {given}, but {shape} is needed")
 
 
-def _check_span(what: str, known: Any, times: Any) -> None:
-    """Raise unless what is known over time covers the simulation."""
-    if known is not None and (known[0] > times[0] + 1e-9 or known[-1] < times[-1] - 1e-9):
-        raise ModelError(
-            f"{what} are given from {known[0]:g} to {known[-1]:g} s, but the simulation goes from {times[0]:g} to "
-            f"{times[-1]:g} s"
-        )
-
-
 def _wrenches(model: Model, wrenches: Any) -> Any:
     if isinstance(wrenches, ExternalForces):
         return External(model, wrenches)
@@ -236,8 +233,13 @@ class External(eqx.Module):
 
 def _outputs(system: Simulated, times: Any, y: ReducedState) -> tuple[State, Float[Array, "n k"]]:
     """States and controls."""
-    states = jax.vmap(lambda t, y: system.state(t, system.projected(t, y)))(times, y)
-    return states, jax.vmap(system.controls)(times, states)
+
+    def row(t: Any, y: ReducedState) -> tuple[State, Float[Array, " k"]]:
+        state = system.state(t, system.projected(t, y))
+        controls = system.controls(t, state)
+        return replace(state, activation=acting_activation(system.model, state.activation, controls)), controls
+
+    return jax.vmap(row)(times, y)
 
 
 @eqx.filter_jit

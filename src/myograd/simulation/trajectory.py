@@ -20,7 +20,8 @@ from ..system.state import State
 
 
 class Trajectory(eqx.Module):
-    """States at `time`: each of their arrays has time as its first axis.
+    """States at `time`: each of their arrays has time as its first axis. Activations are as they act, between each muscle's
+    minimum and 1 (`muscle.contraction.acting_activation`): the integrated state may lie below, as OpenSim's does.
 
     steps, rejected: how many steps the integrator took, and tried in vain.
     """

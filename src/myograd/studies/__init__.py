@@ -6,7 +6,7 @@ from __future__ import annotations
 from importlib import import_module
 from pathlib import Path
 
-from ..errors import MyogradError, nearest
+from ..errors import MyogradError, nearest, quoted
 
 STUDIES = {
     "identification": "myograd.studies.identification",
@@ -25,5 +25,5 @@ def run_study(name: str, out: Path, quick: bool = False, parts: tuple[str, ...] 
     try:
         out.mkdir(parents=True, exist_ok=True)
     except OSError as error:
-        raise MyogradError(f"{out}: cannot be made a folder: {error.strerror or error}") from error
+        raise MyogradError(f"the folder {quoted(out)} cannot be made: {error.strerror or error}") from error
     module.run(out, quick, parts or module.PARTS)

@@ -54,7 +54,7 @@ class Forces(eqx.Module):
 
 def need_forces(model: Model, function: str, accept: tuple[str, ...]) -> None:
     """Raise unless every force that is not computed is accepted by name."""
-    need(model, function, accept, Severity.FORCE, "force(s) that are not computed")
+    need(model, function, accept, Severity.FORCE, "uncomputed force")
     need_contraction(model, function, accept)  # of a description that was changed since it was read
 
 

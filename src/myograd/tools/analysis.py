@@ -4,17 +4,16 @@ forces, powers and moment arms."""
 from __future__ import annotations
 
 from dataclasses import dataclass
-from os import PathLike
 
 import jax
 import jax.numpy as jnp
 import numpy as np
 from jaxtyping import Array, Float
 
+from ..dynamics.entry import accepted
 from ..dynamics.poses import assembled, read_motion
 from ..errors import MyogradError
 from ..estimate.motions import differentiated
-from ..files.tables.formats import read_table
 from ..files.tables.table import Table
 from ..model.model import Model
 from ..simulation.initial import default_activation, state_columns
@@ -23,8 +22,7 @@ from ..system.muscle_analysis import quantities_over_time
 from ..system.rates import equilibrium_state
 from ..system.state import State
 from .result import Result
-
-Source = Table | str | PathLike[str]
+from .sources import Source, about, table_of
 
 
 @dataclass(frozen=True, eq=False, kw_only=True)
@@ -68,11 +66,12 @@ def analyze(
         raise MyogradError("analyze takes either a motion (coordinates over time) or states, one of the two")
     if not model.muscle_names:
         raise MyogradError(f"{model.name!r} has no muscles to be analysed")
+    accept = accepted(model, "analyze", accept)
     need_forces(model, "analyze", accept)
     if motion is not None:
         along = _balanced(model, motion, activation, accept)
     elif activation is not None:
-        raise MyogradError("states have their own activations: leave out activation")
+        raise MyogradError("states bring their own activations: leave out activation")
     else:
         assert states is not None
         along = _recorded(model, states, accept)
@@ -97,8 +96,9 @@ def _balanced(model: Model, motion: Source, activation: float | None, accept: tu
 
 def _recorded(model: Model, states: Source, accept: tuple[str, ...]) -> State:
     """States as a table has them; fibres that it lacks are in equilibrium."""
-    table = states if isinstance(states, Table) else read_table(states)
-    values = state_columns(model, table)
+    with about(states):
+        table = table_of(states, "the states")
+        values = state_columns(model, table)
     q = jnp.asarray(assembled(model, values["value"], table.time, "the states"))
     time, u, activation = (jnp.asarray(x) for x in (table.time, values["speed"], values["activation"]))
     fibers = values["fiber_length"]

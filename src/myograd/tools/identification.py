@@ -2,12 +2,16 @@
 
 from __future__ import annotations
 
+import csv
+import io
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import asdict, dataclass, fields
+from os import PathLike
 from pathlib import Path
 
 import numpy as np
 
+from .._deprecated import old_attribute
 from ..errors import MyogradError
 from ..estimate.identification.choices import MUSCLE, Choices
 from ..estimate.identification.diagnostics import check, diagnostics
@@ -22,7 +26,11 @@ from ..estimate.identification.validate import Validation, validate
 from ..estimate.least_squares import Options
 from ..estimate.parameters import Bounds
 from ..estimate.recording import Recording, check_recording
+from ..files.atomic import write_text
+from ..files.models import save_model
+from ..files.tables.table import Table
 from ..model.model import Model
+from .result import Result
 
 HUBER = 3.0  # times the median size of the residual: samples beyond it weigh less
 
@@ -42,9 +50,9 @@ class Estimate:
     verdict: Verdict
 
 
-@dataclass(eq=False)
-class Result:
-    """What an identification has found, and how well."""
+@dataclass(frozen=True, eq=False, kw_only=True)
+class Identification(Result):
+    """What an identification has found, and how well. Its messages say why it may be doubted."""
 
     problem: Problem
     fit: Fit
@@ -53,10 +61,10 @@ class Result:
     """on the recordings it was fitted to"""
     unseen: list[Validation]
     """on the others"""
-    diagnostics: list[str]
-    """why the result may be doubted"""
     noise: EmgNoise | None = None
     """of the EMG, if its errors were eliminated"""
+
+    diagnostics = old_attribute("Identification.diagnostics")
 
     @property
     def names(self) -> tuple[str, ...]:
@@ -76,6 +84,34 @@ class Result:
         """The personal model. Delay, poles and gains of the EMG have no place in a model; `estimates` has them."""
         return fitted_model(self.problem.model, self.problem.parameters, self.fit.physical)
 
+    def parameters_csv(self) -> str:
+        """All parameters, one per line, in SI units."""
+        lines = io.StringIO()
+        writer = csv.DictWriter(lines, [field.name for field in fields(Estimate)], lineterminator="\n")
+        writer.writeheader()
+        writer.writerows(asdict(estimate) for estimate in self.estimates())
+        return lines.getvalue()
+
+    def tables(self) -> dict[str, Table]:
+        """`unexplained_fitted_1`, `unexplained_unseen_1`, ...: what is left of the accelerations of each movement [rad/s^2],
+        along the directions that deep muscles do not act in."""
+        found: dict[str, Table] = {}
+        for what, several in (("fitted", self.fitted), ("unseen", self.unseen)):
+            for k, it in enumerate(several, 1):
+                names = tuple(f"direction_{i}" for i in range(1, it.residual.shape[1] + 1))
+                found[f"unexplained_{what}_{k}"] = Table(it.time, it.residual, names)
+        return found
+
+    def save(self, folder: str | PathLike[str], prefix: str = "") -> list[Path]:
+        """Every table, `PREFIXparameters.csv`, and, if the fit has converged, the personal model, `PREFIXmodel.osim`."""
+        written = super().save(folder, prefix)
+        written.append(Path(folder) / f"{prefix}parameters.csv")
+        write_text(written[-1], self.parameters_csv())
+        if self.fit.converged:
+            written.append(Path(folder) / f"{prefix}model.osim")
+            save_model(self.model(), written[-1])
+        return written
+
 
 def identify(
     model: Model,
@@ -92,7 +128,7 @@ def identify(
     checkpoint: Path | None = None,
     say: Callable[[str], None] = lambda _: None,
     report: Callable[[Progress], None] = lambda _: None,
-) -> Result:
+) -> Identification:
     """Identify bones and muscles from `recordings`, without EMG of the `deep` muscles.
 
     `bodies`: whose inertia is identified. `unseen`: recordings to judge the fit by. `noise`: errors of the EMG; None: it has
@@ -127,4 +163,12 @@ def identify(
     fitted = [validate(found, it, known) for it, known in zip(recordings, problem.mechanics, strict=True)]
     others = [validate(found, it) for it in unseen]
     left = float(np.sqrt(np.mean([it.normalised_torque**2 for it in fitted])))
-    return Result(problem, found, uncertainty(found), fitted, others, diagnostics(found, left), noise)
+    return Identification(
+        problem=problem,
+        fit=found,
+        uncertainty=uncertainty(found),
+        fitted=fitted,
+        unseen=others,
+        noise=noise,
+        messages=tuple(diagnostics(found, left)),
+    )

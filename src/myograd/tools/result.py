@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from os import PathLike
 from pathlib import Path
 
-from ..errors import MyogradError
+from ..errors import MyogradError, quoted
 from ..files.tables.formats import write_table
 from ..files.tables.table import Table
 
@@ -27,7 +27,7 @@ class Result(ABC):
         """Write every table as `PREFIXname.sto` into a folder, which is made if it is not there; the files that were written."""
         where = Path(folder)
         if where.exists() and not where.is_dir():
-            raise MyogradError(f"{where} is a file; results are saved into a folder")
+            raise MyogradError(f"{quoted(where)} is a file; results are saved into a folder")
         where.mkdir(parents=True, exist_ok=True)
         written = []
         for name, table in self.tables().items():

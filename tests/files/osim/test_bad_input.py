@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from myograd.errors import FileFormatError
+from myograd.errors import DuplicateNameWarning, FileFormatError
 from myograd.files.osim.read import read_osim
 from osim_documents import (
     LEG_3_0,
@@ -99,15 +99,6 @@ MODELS: dict[str, tuple[str, str, str]] = {
         "two coordinates called 'hinge_angle'",
     ),
     "two muscles": (model(forces=muscle(TWO_POINTS) * 2), "<Thelen2003Muscle", "two forces called 'puller'"),
-    "two markers": (
-        model(
-            more="<MarkerSet><objects>"
-            + "<Marker name='m'><socket_parent_frame>/ground</socket_parent_frame></Marker>\n" * 2
-            + "</objects></MarkerSet>"
-        ),
-        "<Marker name='m'",
-        "two markers called 'm'",
-    ),
     "two frames": (
         model(joints=joint("hinge", "/bodyset/rod", more=FRAME.format("") * 2).replace("</frames><frames>", "")),
         "<PhysicalOffsetFrame",
@@ -210,3 +201,18 @@ def test_old_model_without_joint_frame(tmp_path: Path):
     error = complaint(tmp_path, text)
     assert "translation contains 'x'" in str(error)
     assert "<location_in_parent>0 -0.4 x<" in text.splitlines()[error.line - 1]
+
+
+MARKERS = "<MarkerSet><objects>{}</objects></MarkerSet>"
+SAME = "<Marker name='m'><socket_parent_frame>/ground</socket_parent_frame></Marker>\n"
+
+
+def test_markers_that_share_a_name_are_renamed_as_in_opensim(tmp_path: Path, opensim):
+    path = tmp_path / "markers.osim"
+    path.write_text(model(more=MARKERS.format(SAME * 3)))
+    with pytest.warns(DuplicateNameWarning, match=r"markers share a name.*'m' in line \d+ is now 'm_0'.*is now 'm_1'"):
+        names = [marker.name for marker in read_osim(path).markers]
+    theirs = opensim.Model(str(path))
+    theirs.initSystem()
+    markers = theirs.getMarkerSet()
+    assert names == [markers.get(i).getName() for i in range(markers.getSize())] == ["m", "m_0", "m_1"]

@@ -275,7 +275,10 @@ def test_errors_say_where_and_what(read, text, suffix, message):
 
 
 def test_unknown_suffix_and_missing_file(tmp_path):
-    with pytest.raises(MyogradError, match=r"\.csv is not a table format; expected \.sto, \.mot, \.trc"):
+    with pytest.raises(
+        MyogradError,
+        match=r"\.csv is not a table format, but that of a comma-separated file; expected \.sto, \.mot, \.trc",
+    ):
         read_table("walk.csv")
     with pytest.raises(FileFormatError, match=r"walk\.sto: cannot be read: No such file"):
         read_table(tmp_path / "walk.sto")

@@ -7,7 +7,7 @@ from typing import Annotated
 
 import typer
 
-from myograd.app.console import Model, check_folder, err, find, names_in, out
+from myograd.app.console import Accept, Model, accepted_in, check_folder, err, find, out
 from myograd.errors import MyogradError
 
 
@@ -25,13 +25,13 @@ def analyze(
         float | None, typer.Option(help="Of all muscles along a motion; without it, the model's default.", min=0, max=1)
     ] = None,
     name: Annotated[str, typer.Option(help="What file names start with; without it, the model's name.")] = "",
-    accept: Annotated[
-        str, typer.Option(help="Names of unsupported parts of the model to leave out, separated by commas.")
-    ] = "",
+    accept: Accept = "",
 ) -> None:
     """Lengths, velocities, forces, powers and moment arms of all muscles along a motion, as OpenSim's MuscleAnalysis."""
     if (motion is None) == (states is None):
         raise MyogradError("give either --motion or --states")
+    if states and activation is not None:
+        raise MyogradError("--states bring their own activations: leave out --activation")
     check_folder(target)
     path = find(model)
     import myograd
@@ -39,7 +39,7 @@ def analyze(
     with err.status("loading and compiling ..."):
         loaded = myograd.load_model(path)
         found = myograd.tools.analyze(
-            loaded, motion, states=states, activation=activation, accept=tuple(names_in(accept))
+            loaded, motion, states=states, activation=activation, accept=accepted_in(accept, loaded)
         )
     written = found.save(target, f"{name or loaded.name}_MuscleAnalysis_")
     out.print(

@@ -45,13 +45,14 @@ def info(
     With --muscles, JSON also has the list `each_muscle`; with --parameters it is the parameters alone.
     """
     if parameters:
-        from myograd.app.parameters import parameters_data, parameters_view
+        from myograd.app.parameters import by_place, parameters_data, parameters_view
 
         listed = parameters_data(find(model))
         if as_json:
             print_json(listed)
         else:
             out.print(parameters_view(listed))
+            out.print(by_place(find(model)), soft_wrap=True)
         return
     description = read_osim(find(model))
     if as_json:

@@ -8,7 +8,20 @@ from typing import Annotated
 import typer
 from rich.progress import Progress
 
-from myograd.app.console import Model, Peer, check_output, err, error_line, find, names_in, out, print_written
+from myograd.app.console import (
+    Accept,
+    Model,
+    Peer,
+    accepted_in,
+    check_folder,
+    check_output,
+    err,
+    error_line,
+    find,
+    need_peer,
+    out,
+    print_written,
+)
 from myograd.errors import MyogradError
 
 
@@ -36,7 +49,9 @@ def simulate(
     integrator: Annotated[
         str, typer.Option(help="adams, tsit5, dopri8, kvaerno5; euler, semi-implicit-euler, rk4, bdf1, sdirk2, hht.")
     ] = "adams",
-    accuracy: Annotated[float, typer.Option(help="Error allowed in each step that the integrator chooses.")] = 1e-6,
+    accuracy: Annotated[
+        float, typer.Option(help="The error that each step may have, where the integrator chooses steps.")
+    ] = 1e-6,
     step: Annotated[
         float | None,
         typer.Option(help="A fixed length of all steps, in seconds; without it, the integrator chooses them."),
@@ -48,12 +63,25 @@ def simulate(
     controls_out: Annotated[
         Path | None, typer.Option(help="Write (or replace) a .sto file of the controls that were applied.")
     ] = None,
+    forces_out: Annotated[
+        Path | None,
+        typer.Option(
+            "--forces",
+            help="Write (or replace) a .sto file of the forces of muscles, actuators, springs and limits, as OpenSim's "
+            "ForceReporter.",
+        ),
+    ] = None,
+    results: Annotated[
+        Path | None,
+        typer.Option(
+            help="A folder for everything, as OpenSim's forward tool writes it: MODEL_states.sto, MODEL_controls.sto, "
+            "MODEL_ForceReporter_forces.sto, MODEL_MuscleAnalysis_....sto. Made if it does not exist."
+        ),
+    ] = None,
     plot: Annotated[
         Path | None, typer.Option(help="Write (or replace) an .html file with all states over time.")
     ] = None,
-    accept: Annotated[
-        str, typer.Option(help="Names of unsupported parts of the model to leave out, separated by commas.")
-    ] = "",
+    accept: Accept = "",
     against: Annotated[
         Peer | None,
         typer.Option(help="Also simulate with OpenSim, and report the differences (needs: pip install opensim)."),
@@ -63,40 +91,66 @@ def simulate(
 
     Exit code 0 if the simulation reached its end; 3 if it stopped early: what was computed until then is written.
     """
-    for written, ending in ((target, ".sto"), (controls_out, ".sto"), (plot, ".html")):
+    for written, ending in ((target, ".sto"), (controls_out, ".sto"), (forces_out, ".sto"), (plot, ".html")):
         check_output(written, ending)
+    if results:
+        check_folder(results)
     if against and loads:
         raise MyogradError(
             "--against opensim cannot be combined with --external-loads: OpenSim would not get the loads"
         )
+    lengths = {"--interval": interval, "--duration": duration, "--step": step, "--accuracy": accuracy}
+    for option, value in lengths.items():
+        if value is not None and not 0 < value < float("inf"):
+            raise MyogradError(f"{option} must be a positive number, not {value:g}")
     path = find(model)
+    if against:
+        need_peer()
+    import myograd
     from myograd.app import simulation
+    from myograd.simulation.integrators import STEPPED
 
-    wanted = simulation.Wanted(
-        path,
-        controls,
-        initial,
-        loads,
-        duration,
-        interval,
-        integrator,
-        accuracy,
-        step,
-        alpha,
-        tuple(names_in(accept)),
-    )
-    with Progress(*Progress.get_default_columns(), console=err, transient=True) as bar:
+    if integrator in STEPPED and step is None:
+        raise MyogradError(
+            f"--integrator {integrator} takes steps of a fixed length: give it in seconds, for example --step 0.001"
+        )
+    with Progress(*Progress.get_default_columns(), console=err, transient=True, disable=not err.is_terminal) as bar:
         task = bar.add_task("loading and compiling ...", total=1.0)
-        done = simulation.run(wanted, lambda part: bar.update(task, completed=part, description="simulating"))
-    if done.trajectory is not None:
-        out.print(simulation.view(done))
-        out.print(simulation.sentence(done))
-        for written in simulation.write(done, target, controls_out, plot):
+        try:
+            loaded = myograd.load_model(path)
+            done = myograd.tools.simulate(
+                loaded,
+                controls,
+                initial=initial,
+                external_loads=loads,
+                duration=duration,
+                interval=interval,
+                integrator=integrator,
+                accuracy=accuracy,
+                step=step,
+                alpha=alpha,
+                progress=lambda part: bar.update(task, completed=part, description="simulating"),
+                accept=accepted_in(accept, loaded),
+            )
+        except myograd.SimulationStopped as stop:  # before anything was computed
+            error_line("stopped", str(stop))
+            raise typer.Exit(3) from None
+    out.print(simulation.view(done))
+    out.print(simulation.sentence(done))
+    for written, table in ((target, done.states), (controls_out, done.controls), (forces_out, done.forces)):
+        if written:
+            myograd.write_table(table(), written)
             print_written(written)
-        if against is Peer.OPENSIM:
-            with err.status("OpenSim simulates ..."):
-                differences = simulation.against_opensim(done, path, accuracy)
-            out.print(differences)
+    if results:
+        saved = done.save(results, f"{done.model.name}_")
+        out.print(f"wrote {len(saved)} files into {results.resolve()}", soft_wrap=True)
+    if plot:
+        simulation.write_plot(done.model, done.trajectory, plot)
+        print_written(plot)
+    if against is Peer.OPENSIM:
+        with err.status("OpenSim simulates ..."):
+            differences = simulation.against_opensim(done, path, accuracy)
+        out.print(differences)
     if done.stopped:
         error_line("stopped", done.stopped)
         raise typer.Exit(3)

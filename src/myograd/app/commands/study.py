@@ -7,7 +7,7 @@ from typing import Annotated
 
 import typer
 
-from myograd.app.console import err, names_in, print_written
+from myograd.app.console import check_folder, err, names_in, print_written
 from myograd.studies import STUDIES, run_study
 
 
@@ -18,6 +18,7 @@ def study(
     parts: Annotated[str, typer.Option(help="Only these parts of it, separated by commas.")] = "",
 ) -> None:
     """Repeat an experiment of a paper: numbers (summary.json), tables (.csv) and figures (.html)."""
+    check_folder(target)
     with err.status(f"running the study {name} ..."):
         run_study(name, target, quick, tuple(names_in(parts)))
     print_written(target / "summary.json")

@@ -2,13 +2,12 @@
 
 from __future__ import annotations
 
-import warnings
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from enum import StrEnum
 
 from ..._deprecated import PARAMETERS, message
-from ...errors import MyogradError, nearest
+from ...errors import MyogradError, nearest, warn
 from ..parameters import Bounds, Number
 
 MUSCLE = (
@@ -125,7 +124,7 @@ def _present(given: Sequence[str] | Mapping[str, object]) -> object:
     for name in given:
         if name in PARAMETERS:
             text = message(f"the parameter name {name}", PARAMETERS[name])
-            warnings.warn(text, DeprecationWarning, stacklevel=4)
+            warn(text, DeprecationWarning)
     if isinstance(given, Mapping):
         return {PARAMETERS.get(name, name): value for name, value in given.items()}
     return tuple(PARAMETERS.get(name, name) for name in given)

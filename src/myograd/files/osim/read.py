@@ -12,7 +12,7 @@ import os
 from collections.abc import Iterable, Sequence
 from typing import Protocol, runtime_checkable
 
-from myograd.errors import FileFormatError
+from myograd.errors import DuplicateNameWarning, FileFormatError, quoted, warn
 from myograd.files.osim.classes import CONSTRAINTS, MUSCLES, SETS
 from myograd.files.osim.components import sort_components
 from myograd.files.osim.constraints import read_constraint, read_marker
@@ -33,7 +33,16 @@ from myograd.files.osim.parts import (
 from myograd.files.osim.references import resolve
 from myograd.files.osim.upgrade import upgrade
 from myograd.files.osim.xml import objects, read_document, walk
-from myograd.model.description import Coordinate, Joint, ModelDescription, Node, OffsetFrame, Severity, in_file_order
+from myograd.model.description import (
+    Coordinate,
+    Joint,
+    Marker,
+    ModelDescription,
+    Node,
+    OffsetFrame,
+    Severity,
+    in_file_order,
+)
 
 GRAVITY = (0.0, -9.80665, 0.0)
 
@@ -95,6 +104,7 @@ def _read_model(source: Source, model: Node, description: ModelDescription) -> N
         else:
             keep_force(source, node)
     description.markers = [read_marker(source, node) for node in sets["MarkerSet"]]
+    _rename_markers(source, description.markers)
     for group in ("ControllerSet", "ProbeSet"):
         keep_others(source, sets[group], group)
     for tag, reason in _MODEL_PROPERTIES.items():
@@ -130,6 +140,22 @@ def _name_the_nameless(model: Node) -> None:
                 node.attributes["name"] = unique(node.tag.lower(), taken)
 
 
+def _rename_markers(source: Source, markers: list[Marker]) -> None:
+    """Markers that share a name are numbered, `heel`, `heel_0`, `heel_1`, as in OpenSim."""
+    taken: set[str] = set()
+    renamed = []
+    for marker in markers:
+        name = unique(marker.name, taken)
+        if name != marker.name:
+            renamed.append(f"{marker.name!r} in line {marker.line} is now {name!r}")
+            marker.name = name
+    if renamed:
+        warn(
+            f"{quoted(source.path)}: markers share a name, and were renamed, as OpenSim does: {', '.join(renamed)}",
+            DuplicateNameWarning,
+        )
+
+
 @runtime_checkable
 class _Named(Protocol):
     name: str
@@ -137,7 +163,7 @@ class _Named(Protocol):
 
 
 def _check_names(source: Source, description: ModelDescription) -> None:
-    """Names must differ, since results are labelled by them.
+    """Names must differ, since results are labelled by them. (Those of markers do: see `_rename_markers`.)
 
     (OpenSim renames what is there twice, and tells coordinates apart by their joints.)
     """
@@ -149,7 +175,6 @@ def _check_names(source: Source, description: ModelDescription) -> None:
         "constraint": description.constraints,
         "force": in_file_order(description.muscles, description.forces, kept),
         "contact geometry": description.contacts,
-        "marker": description.markers,
         "component": description.frames_extra,
     }
     for what, elements in groups.items():

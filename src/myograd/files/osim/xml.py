@@ -13,6 +13,7 @@ from collections.abc import Iterator
 from xml.parsers import expat
 
 from myograd.errors import FileFormatError
+from myograd.files.kinds import need_document
 from myograd.model.description import Node
 
 OLDEST, NEWEST = 30000, 40600
@@ -24,6 +25,7 @@ _BARE_AMPERSAND = re.compile(r"&(?!(?:amp|lt|gt|quot|apos|#[0-9]+|#x[0-9A-Fa-f]+
 
 def read_document(path: str | os.PathLike[str], holding: str = "Model", oldest: int = OLDEST) -> tuple[Node, int]:
     """The `<Model>` (or what else it should be `holding`) of the file at `path`, and the version of the document."""
+    need_document(path, holding)
     root = _parse(_text_of(path), path)
     if root.tag != "OpenSimDocument":
         raise FileFormatError(f"the root element is <{root.tag}>, not <OpenSimDocument>", path, root.line)

@@ -7,7 +7,6 @@ from __future__ import annotations
 
 import os
 import re
-import warnings
 from collections.abc import Sequence
 from pathlib import Path
 from typing import NamedTuple
@@ -15,7 +14,7 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from myograd.errors import FileFormatError, MyogradError
+from myograd.errors import FileFormatError, MyogradError, warn
 from myograd.files.tables.table import TableWarning
 
 # How C libraries print what is not a number: nan, -nan(ind), 1.#QNAN, -1.#IND00.
@@ -152,10 +151,10 @@ def rows_of_new_time(
     return new
 
 
-def warn(path: object, notes: Sequence[str]) -> None:
-    """One warning for all that is odd about a file, shown at the line that called `read_table`."""
+def warn_of(path: object, notes: Sequence[str]) -> None:
+    """One warning for all that is odd about a file."""
     if notes:
-        warnings.warn(f"{path}: {'; '.join(notes)}", TableWarning, stacklevel=4)
+        warn(f"{path}: {'; '.join(notes)}", TableWarning)
 
 
 def check_names(names: Sequence[str], path: object) -> None:

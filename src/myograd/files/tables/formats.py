@@ -6,7 +6,8 @@ import os
 from pathlib import Path
 from types import ModuleType
 
-from myograd.errors import MyogradError
+from myograd.errors import FileFormatError
+from myograd.files.kinds import KINDS
 from myograd.files.tables import sto, trc
 from myograd.files.tables.table import Table
 
@@ -26,5 +27,8 @@ def write_table(table: Table, path: str | os.PathLike[str]) -> None:
 def _format(path: str | os.PathLike[str]) -> ModuleType:
     suffix = Path(path).suffix.lower()
     if suffix not in _FORMATS:
-        raise MyogradError(f"{path}: {suffix or 'no suffix'} is not a table format; expected {', '.join(_FORMATS)}")
+        kind = f", but that of {KINDS[suffix]}" if suffix in KINDS else ""
+        raise FileFormatError(
+            f"{suffix or 'no suffix'} is not a table format{kind}; expected {', '.join(_FORMATS)}", path
+        )
     return _FORMATS[suffix]

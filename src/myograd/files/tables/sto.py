@@ -72,7 +72,7 @@ def read(path: str | os.PathLike[str]) -> Table:
         if actual is not None and value != str(actual):
             notes.append(f"the header says {key} = {value}, but there are {actual}")
     new = cells.rows_of_new_time(numbers[:, 0], rows, path, notes)
-    cells.warn(path, notes)
+    cells.warn_of(path, notes)
     data = numbers[new, 1:]
     if components > 1:
         data = data.reshape(len(data), len(columns) - 1, components)

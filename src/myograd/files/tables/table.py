@@ -170,6 +170,17 @@ def _component_names(k: int) -> list[str]:
     return ["x", "y", "z"] if k == 3 else [str(i + 1) for i in range(k)]
 
 
+def need_numbers(table: Table, what: str) -> None:
+    """Raise unless the table has rows, and one number in each cell."""
+    if not len(table):
+        raise MyogradError(f"{what}: the table has no rows")
+    if table.data.ndim != 2:
+        raise MyogradError(
+            f"{what}: each cell of the table holds {table.data.shape[2]} numbers, as in a table of markers (.trc); expected a "
+            "table with one number in each cell (.sto, .mot)"
+        )
+
+
 def need_radians(what: str, angle: float) -> None:
     """Raise if an angle [rad] is so large that its table must have been in degrees."""
     if abs(angle) > FARTHEST_TURN:

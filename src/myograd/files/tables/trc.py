@@ -74,7 +74,7 @@ def read(path: str | os.PathLike[str]) -> Table:
         if value is not None and value != str(actual):
             notes.append(f"the header says {key} = {value}, but there are {actual}")
     new = cells.rows_of_new_time(numbers[:, 1], rows, path, notes)
-    cells.warn(path, notes)
+    cells.warn_of(path, notes)
     data = numbers[new, 2:].reshape(np.count_nonzero(new), len(markers), 3)[:, named]
     return Table(numbers[new, 1], data, tuple(names), units=units, metadata=metadata)
 

@@ -22,7 +22,7 @@ from jaxtyping import Array, Float
 
 from ..._arrays import array_module
 
-Vector = Float[Array, " m"]
+Vector = Float[Array, " #m"]
 Point = tuple[Any, Any, Any]
 """x, y and slope: numbers, or arrays of one per muscle."""
 Quintic = tuple[Vector, ...]
@@ -35,17 +35,17 @@ NONE = 0.0
 class BezierCurve(NamedTuple):
     """Corners from left to right: polynomials x(s) and y(s), with ascending powers; slopes beyond the ends."""
 
-    x: Float[Array, "corners 6 m"]
-    y: Float[Array, "corners 6 m"]
-    slopes: Float[Array, "2 m"]
+    x: Float[Array, "corners 6 #m"]
+    y: Float[Array, "corners 6 #m"]
+    slopes: Float[Array, "2 #m"]
 
     @property
-    def knots(self) -> Float[Array, "knots m"]:
+    def knots(self) -> Float[Array, "knots #m"]:
         """x where corners meet."""
         return jnp.concatenate([self.x[:, 0], jnp.sum(self.x[-1:], axis=1)])
 
     @property
-    def knot_values(self) -> Float[Array, "knots m"]:
+    def knot_values(self) -> Float[Array, "knots #m"]:
         """y there."""
         return jnp.concatenate([self.y[:, 0], jnp.sum(self.y[-1:], axis=1)])
 
@@ -76,7 +76,7 @@ def meeting_point(left: Point, right: Point) -> tuple[Any, Any]:
     return x, y1 + (x - x1) * slope1
 
 
-def _polynomial(start: Array, meet: Array, end: Array, c: Array) -> Float[Array, "corners 6 m"]:
+def _polynomial(start: Array, meet: Array, end: Array, c: Array) -> Float[Array, "corners 6 #m"]:
     """Coefficients of ascending powers: Bernstein's polynomials of the control points `start, near, near, far, far, end`."""
     near, far = c * (meet - start), end - start + c * (meet - end)  # from the start
     return jnp.stack(
@@ -121,7 +121,7 @@ def _parameter_jvp(primals: tuple[Quintic, Vector], tangents: tuple[Any, Any]) -
 parameter.defjvp(_parameter_jvp, symbolic_zeros=True)
 
 
-def corner_of(curve: Float[Array, "corners 6 m"], knots: Float[Array, "knots m"], at: Vector) -> Quintic:
+def corner_of(curve: Float[Array, "corners 6 #m"], knots: Float[Array, "knots #m"], at: Vector) -> Quintic:
     """The polynomials of the corners in which `at` lies between the knots."""
     first, *others = (jnp.unstack(corner) for corner in jnp.unstack(curve))
     found = list(first)
