@@ -22,6 +22,7 @@ from pathlib import Path
 
 import jax
 import numpy as np
+from commands import command_grid, measure_commands
 from gradients import MODELS as GRADIENT_MODELS
 from gradients import gradient_cost, gradient_grid
 from identification import identification_grid, measure_identification
@@ -241,6 +242,9 @@ def main() -> None:
     console.print("[bold]identification[/bold] ...")
     identified = measure_identification(options.quick)
     identification_grid(identified).print(console)
+    console.print("[bold]whole commands[/bold] ...")
+    commands = measure_commands(options.quick)
+    command_grid(commands).print(console)
     console.print("[bold]trees of hinges[/bold]: MuJoCo, Pinocchio ...")
     rigid = [measure(hinges, seconds) for hinges in ((10,) if options.quick else (10, 40))]
     for grid in (compile_grid(results), rigid_grid(rigid)):
@@ -254,13 +258,14 @@ def main() -> None:
             "simulations": moved,
             "gradients": gradients,
             "identification": identified,
+            "commands": commands,
             "trees": rigid,
         }
         data = {"machine": dict(about)} | {name: [asdict(row) for row in rows] for name, rows in tables.items()}
         write_text(raw, json.dumps(data, indent=1) + "\n")
     if options.out is not None:
         others = [wrapped_grid(wrapped), muscle_grid(driven), simulation_grid(moved), gradient_grid(gradients)]
-        others.append(identification_grid(identified))
+        others += [identification_grid(identified), command_grid(commands)]
         write_text(options.out, page(about, results, others, rigid, BATCH, options.quick))
     console.print(f"done in {time.perf_counter() - started:.0f} s")
 

@@ -129,7 +129,7 @@ def _run(case: tuple[mg.Model, mg.State], time: jax.Array, controls: jax.Array, 
     model, start = case
     system = Simulated(model, mg.ControlSignal(time, controls), None, None, start)
     done = rollout(system, system.reduced(start), jnp.array([0.0, DURATION]), method)
-    return system.state(DURATION, done.end.y).q, done.steps + done.rejected
+    return system.state(DURATION, done.end).q, done.steps + done.rejected
 
 
 def compare_simulation(case: Case, seconds: float) -> SimulationRow:

@@ -247,6 +247,9 @@ READING = """## How to read it
   exceeds 1. The run stops if it exceeds 1e-9 (accelerations 1e-8), so that equal work is compared.
 - **Paths over surfaces**: the models as they are, OpenSim's with its wrapping. *Differs by* is
   there the median of the differences that are not rounding: the two do not compute the same ([why](wrapping.md)).
+- **Whole commands**: processes as a shell starts them, in seconds, with the start of Python and all imports. *Cold*: nothing is
+  compiled yet, as on a machine where Myograd is new; *warm*: again, with what the first run has kept on disk. *Of cores* is the
+  time of all cores together, which other programs on the machine change less.
 - **MuJoCo** is `mj_forward`, **Pinocchio** is `aba`, each one pose per call from Python, one thread; MuJoCo's call
   includes writing q and u into its arrays. Myograd is `forward_dynamics`. All three are given the same tree.
 """

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import TypeAlias
+from typing import Any, TypeAlias
 
 import jax
 import jax.numpy as jnp
@@ -16,5 +16,17 @@ ArrayLike: TypeAlias = jax.Array | np.ndarray | float | Sequence[float] | Sequen
 
 
 def as_array(value: ArrayLike) -> jax.Array:
-    """The same numbers as an array of JAX's, in double precision unless it is one already."""
-    return value if isinstance(value, jax.Array) else jnp.asarray(value, float)
+    """The same numbers as an array of JAX's, in double precision unless it is one already.
+
+    By `device_put`: `jnp.asarray` compiles a program for every shape that it meets.
+    """
+    if isinstance(value, jax.Array):
+        return value
+    if any(isinstance(part, jax.Array) for part in jax.tree.leaves(value)):
+        return jnp.asarray(value, float)
+    return jax.device_put(np.array(value, float))  # a copy, for the caller may go on to change theirs
+
+
+def array_module(*values: ArrayLike) -> Any:
+    """`jax.numpy` if any of them is one of JAX's arrays, else `numpy`, which compiles nothing."""
+    return jnp if any(isinstance(value, jax.Array) for value in values) else np

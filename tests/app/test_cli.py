@@ -364,3 +364,21 @@ def test_a_simulation_writes_forces_and_everything(run: Run, tmp_path: Path):
     assert {f"double_pendulum_{name}.sto" for name in ("states", "controls", "ForceReporter_forces")} <= written
     assert "double_pendulum_MuscleAnalysis_FiberForce.sto" in written
     assert f"wrote {len(written)} files into" in out
+
+
+def test_an_interrupted_simulation_writes_what_it_has(run: Run, monkeypatch, tmp_path):
+    """Ctrl-C while a very long simulation runs: here, when it first tells of more than 0.1 s."""
+    out = tmp_path / "states.sto"
+
+    def update(self, task, *, completed=0.0, **_):
+        if completed > 1e-6:
+            raise KeyboardInterrupt
+
+    monkeypatch.setattr("rich.progress.Progress.update", update)
+    code, said, err = run("simulate", "double_pendulum", "--duration", "100000", "--out", out)
+    assert code == 3 and f"wrote {out}" in said
+    stopped = re.search(r"stopped: interrupted at ([\d.]+) s; what was computed until then is kept", err)
+    assert stopped is not None
+    times = mg.read_table(out).time
+    assert 0.1 < times[-1] <= float(stopped[1]) + 1e-9
+    np.testing.assert_allclose(np.diff(times), 0.01, atol=1e-9)

@@ -75,6 +75,7 @@ def lanes(x: Any, n: int) -> Any:
 
 def path(name: str, p: Any, s: Any, sizes: Any = None, quadrant: tuple[Any, Any] = (0, 0)) -> Path:
     """The paths of segments p, s [3, n]."""
+    p, s = jnp.asarray(p), jnp.asarray(s)
     n = p.shape[1]
     sizes = lanes(SHAPES[name].sizes if sizes is None else sizes, n)
     axis, sign = (np.broadcast_to(x, n) for x in quadrant)

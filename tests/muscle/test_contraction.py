@@ -261,7 +261,7 @@ def test_a_curve_that_cannot_be_names_its_muscle():
 
 
 def test_no_strength_gives_no_force():
-    row = {key: value[0] for key, value in given().items()}
+    row = {key: jnp.asarray(value[0]) for key, value in given().items()}
     weak = eqx.tree_at(lambda m: m.muscles.max_isometric_force, model(), jnp.zeros(len(NAMES)))
 
     def compute(m: mg.Model):
@@ -295,7 +295,7 @@ def test_identified_parameters_are_saved(tmp_path):
     again = mg.compile_model(read_osim(tmp_path / "fitted.osim"))
     for name in changes:
         np.testing.assert_allclose(getattr(again.muscles, name), getattr(m.muscles, name), rtol=1e-14)
-    row = {key: value[0] for key, value in given().items()}
+    row = {key: jnp.asarray(value[0]) for key, value in given().items()}
     ours, theirs = (
         muscle_states(x, row["length"], row["speed"], row["activation"], row["fiber_length"]) for x in (m, again)
     )
@@ -315,7 +315,7 @@ def test_order_of_muscles_does_not_matter():
     description.muscles = [description.muscles[i] for i in order]
     mixed = mg.compile_model(description)
     assert len(grouped(mixed.muscle_classes).groups) == 8
-    row = {key: value[0] for key, value in given().items()}
+    row = {key: jnp.asarray(value[0]) for key, value in given().items()}
     keys = ("length", "speed", "activation", "fiber_length")
     plain = muscle_states(model(), *(row[key] for key in keys))
     shuffled = muscle_states(mixed, *(row[key][order] for key in keys))
@@ -343,7 +343,7 @@ def least_activation() -> np.ndarray:
 @pytest.mark.parametrize("end", ["zero", "minimum", "one"])
 def test_slopes_at_the_ends_of_activation_are_those_within(end: str):
     """Full activation, none and the class's minimum are usual states: their slopes are whole, not split with the outside."""
-    row = {key: value[0] for key, value in given().items()}
+    row = {key: jnp.asarray(value[0]) for key, value in given().items()}
     least = least_activation()
     at = {"zero": np.zeros(len(NAMES)), "minimum": least, "one": np.ones(len(NAMES))}[end]
     inwards = -1.0 if end == "one" else 1.0
@@ -376,7 +376,7 @@ def test_slopes_at_the_ends_of_activation_are_those_within(end: str):
 @pytest.mark.parametrize("activation", [0.0, 0.5, 1.0])
 def test_slopes_at_rest_are_those_of_shortening(activation: float):
     """Force per velocity of the fibre (the implicit form) and per speed of the path (rigid tendons), both zero."""
-    row = {key: value[0] for key, value in given().items()}
+    row = {key: jnp.asarray(value[0]) for key, value in given().items()}
     a = jnp.full(len(NAMES), activation)
 
     def everything(v):

@@ -57,7 +57,7 @@ ORDERS = {
 
 
 def end_error(method: Method, system: Oscillator, duration: float = 1.0) -> float:
-    run = eqx.filter_jit(lambda: rollout(system, START, jnp.array([0.0, duration]), method).end.y)
+    run = eqx.filter_jit(lambda: rollout(system, START, jnp.array([0.0, duration]), method).end)
     y, exact = run(), lagged(system.frequency, system.rate, np.array(duration))
     return float(max(abs(got[0] - true) for got, true in zip((y.q, y.u, y.z), exact, strict=True)))
 
@@ -241,7 +241,7 @@ def test_rod_of_a_pendulum_keeps_its_length(name):
     start = ReducedState(jnp.array([np.sin(1.0), -np.cos(1.0)]), jnp.zeros(2), jnp.zeros(0))
     method = Method(name, step=None if name == "adams" else 1e-3, accuracy=1e-7, alpha=0.0)
     got = eqx.filter_jit(lambda: rollout(Pendulum(), start, jnp.linspace(0, 10, 11), method))()
-    ends = got.end.y
+    ends = got.end
     assert abs(float(Pendulum().closure(0.0, ends.q)[0])) < 1e-8
     # Against the same pendulum by its angle, theta'' = -g sin(theta).
     solution = diffrax.diffeqsolve(
@@ -262,7 +262,7 @@ def test_index_three_converges_with_order_two():
     start = ReducedState(jnp.array([np.sin(1.0), -np.cos(1.0)]), jnp.zeros(2), jnp.zeros(0))
     ends = [
         eqx.filter_jit(
-            lambda h=h: rollout(Pendulum(), start, jnp.array([0.0, 1.0]), Method("hht", step=h, alpha=-0.1)).end.y.q
+            lambda h=h: rollout(Pendulum(), start, jnp.array([0.0, 1.0]), Method("hht", step=h, alpha=-0.1)).end.q
         )()
         for h in (0.02, 0.01, 0.005, 0.0025)
     ]

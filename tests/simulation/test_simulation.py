@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import functools
 
+import equinox as eqx
 import jax
 import jax.numpy as jnp
 import numpy as np
@@ -82,7 +83,8 @@ def test_progress_is_told_and_changes_nothing():
         model, mg.initial_state(model, q=[0.6, 0.3]), [0.2, 0.4], 0.3, accuracy=1e-8, progress=heard.append
     )
     assert heard[-1] == pytest.approx(1.0) and len(heard) > 10 and heard == sorted(heard)
-    np.testing.assert_allclose(motion.state.q, swing().state.q, atol=1e-6)
+    np.testing.assert_array_equal(motion.state.q, swing().state.q)
+    assert motion.steps == swing().steps
 
 
 def test_controls_as_table_signal_and_function_agree():
@@ -262,3 +264,33 @@ def test_command_line_refuses_and_says_why(tmp_path):
     ):
         with pytest.raises(mg.MyogradError, match=said):
             CliRunner().invoke(app, ["simulate", "double_pendulum", *arguments], catch_exceptions=False)
+
+
+def test_an_interrupted_simulation_keeps_what_it_has():
+    def interrupt(part: float) -> None:
+        if part > 0.4:
+            raise KeyboardInterrupt
+
+    model = pendulum()
+    with pytest.raises(
+        mg.SimulationStopped, match=r"interrupted at 0\.\d+ s; what was computed until then is kept"
+    ) as stop:
+        mg.simulate(model, mg.initial_state(model, q=[0.6, 0.3]), [0.2, 0.4], 0.3, accuracy=1e-8, progress=interrupt)
+    kept = stop.value.trajectory
+    assert kept is not None and 0.12 < float(kept.time[-1]) < 0.2
+    np.testing.assert_array_equal(kept.state.q, swing().state.q[: len(kept)])
+
+
+def test_a_check_that_fails_on_the_way_is_told():
+    """A mass matrix that is not positive definite gives no number, and the message of `forward_dynamics`."""
+    model = pendulum()
+    massless = eqx.tree_at(
+        lambda m: (m.bodies.mass, m.bodies.inertia),
+        model,
+        (jnp.zeros_like(model.bodies.mass), jnp.zeros_like(model.bodies.inertia)),
+    )
+    with pytest.raises(ModelError) as said:
+        mg.forward_dynamics(massless, np.zeros(2), np.zeros(2))
+    with pytest.raises(mg.SimulationStopped) as stop:
+        mg.simulate(massless, mg.initial_state(massless), duration=0.1)
+    assert str(stop.value) == f"at 0 s {said.value}"

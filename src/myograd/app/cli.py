@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import gc
 import inspect
+import logging
 import os
 import sys
 import warnings
@@ -41,6 +43,10 @@ def main() -> None:
     """Run the command line. Anything that Myograd refuses becomes one line on stderr and exit code 2. A reader that closes the
     pipe (`| head`) is no error."""
     warnings.showwarning = _show_warning
+    notices = logging.getLogger("myograd")
+    notices.handlers = [_Notices()]
+    notices.propagate = False
+    gc.set_threshold(100_000)  # tracing makes many objects that stay: looking through them took a sixth of the time
     debug = "--debug" in sys.argv
     try:
         try:
@@ -77,6 +83,13 @@ def _end_quietly() -> NoReturn:
 
 def _show_warning(message: Warning | str, *_args: object) -> None:
     error_line("warning", str(message), "yellow")
+
+
+class _Notices(logging.Handler):
+    """What the library wants known while it works."""
+
+    def emit(self, record: logging.LogRecord) -> None:
+        error_line("note", record.getMessage(), "yellow")
 
 
 def _print_version(wanted: bool) -> bool:

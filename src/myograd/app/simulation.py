@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from pathlib import Path
 
+import jax
 import numpy as np
 from rich.table import Table as View
 
@@ -19,7 +20,7 @@ def view(done: Simulation) -> View:
     for name in model.independent_coordinates:
         i = model.coordinate_names.index(name)
         turns = model.names.rotational[i]
-        values = np.asarray(trajectory.state.q[:, i]) * (180 / np.pi if turns else 1.0)
+        values = np.asarray(trajectory.state.q)[:, i] * (180 / np.pi if turns else 1.0)
         numbers = (f"{x:.4g}" for x in (values[0], values[-1], values.min(), values.max()))
         shown.add_row(name, *numbers, "deg" if turns else "m")
     return shown
@@ -27,9 +28,13 @@ def view(done: Simulation) -> View:
 
 def sentence(done: Simulation) -> str:
     trajectory = done.trajectory
-    energy = np.asarray(myograd.energies(done.model, trajectory)["total"])
+    time, state, controls = jax.tree.map(
+        lambda x: jax.device_put(np.asarray(x)[[0, -1]]), (trajectory.time, trajectory.state, trajectory.controls)
+    )
+    ends = Trajectory(time, state, controls, trajectory.steps, trajectory.rejected)  # two rows, however long it is
+    energy, (begin, end) = np.asarray(myograd.energies(done.model, ends)["total"]), np.asarray(time)
     return (
-        f"{float(trajectory.time[0]):g} to {float(trajectory.time[-1]):g} s in {int(trajectory.steps)} steps "
+        f"{begin:g} to {end:g} s in {int(trajectory.steps)} steps "
         f"({int(trajectory.rejected)} rejected); kinetic, gravitational and elastic energy went from {energy[0]:.5g} to "
         f"{energy[-1]:.5g} J"
     )

@@ -52,14 +52,14 @@ class Discontinuity:
 class Sample(eqx.Module):
     """Poses along the coordinate, and the paths there. As an array over poses, `n` comes first."""
 
-    value: Float[Array, " n"]
-    q: Float[Array, "n c"]
+    value: Float[Array, "*n"]
+    q: Float[Array, "*n c"]
     """NaN where the constraints do not let the coordinate be"""
-    length: Float[Array, "n m"]
-    rate: Float[Array, "n m"]
-    on: Bool[Array, "n conditional"]
+    length: Float[Array, "*n m"]
+    rate: Float[Array, "*n m"]
+    on: Bool[Array, "*n conditional"]
     """which conditional points are on their paths"""
-    added: Float[Array, "n k"]
+    added: Float[Array, "*n k"]
     """to the length by each path wrap (one surface on one path)"""
     order: Order | None
 

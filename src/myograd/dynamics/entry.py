@@ -9,10 +9,10 @@ from dataclasses import fields, is_dataclass, replace
 from typing import Any, TypeVar
 
 import jax
-import jax.numpy as jnp
 import numpy as np
 from jax.core import Tracer
 
+from .._arrays import as_array
 from ..errors import AngleWarning, ModelError, UnsupportedError, nearest, warn
 from ..files.tables.table import FARTHEST_TURN
 from ..model.description import Severity
@@ -113,7 +113,7 @@ def _checked(model: Model, function: str, name: str, value: Any, accept: tuple[s
             raise ModelError(f"{function}: {name} is not finite{' for ' if bad else ''}{', '.join(bad[:8])}")
     if name == "q" and isinstance(value, np.ndarray):
         _warn_of_degrees(model, function, value)
-    return jnp.asarray(value, float)
+    return as_array(value)
 
 
 def _warn_of_degrees(model: Model, function: str, q: np.ndarray) -> None:

@@ -15,6 +15,7 @@ import jax.numpy as jnp
 import numpy as np
 from jaxtyping import Array, Float
 
+from .._arrays import as_array
 from ..model.description import CoordinateLimitForce
 from .term import Energy, Instant, Law, Loads, Places, put, put_each
 
@@ -47,10 +48,10 @@ class CoordinateLimits(Law):
         damping, transition = (np.array([getattr(x, n) for x in forces], float) for n in ("damping", "transition"))
         return cls(
             names=tuple(force.name for force in forces),
-            limit=jnp.asarray(limit * unit),
-            stiffness=jnp.asarray(stiffness / unit),
-            damping=jnp.asarray(damping / unit),
-            transition=jnp.asarray(transition * unit),
+            limit=as_array(limit * unit),
+            stiffness=as_array(stiffness / unit),
+            damping=as_array(damping / unit),
+            transition=as_array(transition * unit),
             coordinate=tuple(places.coordinate(x.coordinate, f"CoordinateLimitForce {x.name!r}") for x in forces),
             unit=units,
         )

@@ -13,10 +13,10 @@ from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any, ClassVar, NamedTuple, Protocol, runtime_checkable
 
 import equinox as eqx
-import jax.numpy as jnp
 import numpy as np
 from jaxtyping import Array, Float
 
+from .._arrays import as_array
 from ..geometry.frames import Motion, Pose, Wrench
 from ..geometry.piecewise import PiecewisePolynomials
 from ..geometry.values import Values
@@ -181,12 +181,12 @@ class Law(Term):
 
 def column(forces: Sequence[Any], name: str) -> Float[Array, " n"]:
     """One number of every force."""
-    return jnp.array([getattr(force, name) for force in forces], float)
+    return as_array([getattr(force, name) for force in forces])
 
 
 def last(rows: Sequence[Any], shape: tuple[int, ...]) -> Float[Array, "*shape n"]:
     """`[*shape, n]` from n rows."""
-    return jnp.asarray(np.moveaxis(np.array(rows, float).reshape(-1, *shape), 0, -1))
+    return as_array(np.moveaxis(np.array(rows, float).reshape(-1, *shape), 0, -1))
 
 
 SAME = 1e-15  # relative: values closer than this to a description's own are left as the file spells them

@@ -8,8 +8,9 @@ from __future__ import annotations
 
 import contextlib
 import hashlib
+import logging
 import threading
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Iterator
 from pathlib import Path
 from typing import Any
 
@@ -19,6 +20,9 @@ from llvmlite import ir
 from numba import carray, njit, types  # pyright: ignore[reportPrivateImportUsage]
 from numba.core.caching import FunctionCache, IndexDataCacheFile
 from numba.core.ccallback import CFunc
+from numba.core.codegen import JITCodeLibrary
+from numba.core.compiler_lock import global_compiler_lock
+from numba.core.registry import cpu_target
 from numba.extending import intrinsic
 
 from .wrap.search.vectors import OPTIONS
@@ -120,6 +124,52 @@ class _SourcesCache(FunctionCache):
         )
 
 
+class _Linked(JITCodeLibrary):
+    """Code that only other compiled code calls: optimised and made into machine code as a part of it.
+
+    Numba does both for each function with all that it calls, again for every caller. That took half of the time."""
+
+    def _optimize_final_module(self) -> None:
+        pass
+
+    def _finalize_final_module(self) -> None:
+        self._finalize_dynamic_globals()
+        self._verify_declare_only_symbols()
+        self._finalized = True
+
+    def get_pointer_to_function(self, name: str) -> int:
+        return 0
+
+
+@contextlib.contextmanager
+def _linked_but(name: str) -> Iterator[None]:
+    """Within, Numba makes machine code of the function of this name only, and of what is called as a part of that."""
+    with global_compiler_lock:
+        codegen = cpu_target.target_context.codegen()  # pyright: ignore[reportAttributeAccessIssue]
+        create, set_env = codegen.create_library, codegen.set_env
+
+        def created(of: str, **options: Any) -> JITCodeLibrary:
+            return create(of, **options) if of == name else _Linked(codegen, of, **options)
+
+        # Environments hold Python's objects, which this code has none of; they live in machine code.
+        codegen.create_library, codegen.set_env = created, lambda *_: None
+        try:
+            yield
+        finally:
+            codegen.create_library, codegen.set_env = create, set_env
+
+
+class _Handler(CFunc):
+    """A C function that says when it is compiled, for that takes a while."""
+
+    def _compile_uncached(self) -> Any:
+        logging.getLogger("myograd").warning(
+            "compiling the search for muscle paths over surfaces; this takes up to half a minute, once per machine"
+        )
+        with _linked_but(self._pyfunc.__qualname__):  # pyright: ignore[reportAttributeAccessIssue]
+            return super()._compile_uncached()  # pyright: ignore[reportAttributeAccessIssue]
+
+
 def digest_of(sources: Iterable[Path]) -> str:
     """Of files' names and contents; taken when they are imported, so that it is that of the code in use."""
     digests = [f"{path.name} {hashlib.sha256(path.read_bytes()).hexdigest()}" for path in sorted(sources)]
@@ -131,7 +181,7 @@ def registered(name: str, handler: Callable[..., Any], digest: str) -> str:
     with _LOCK:
         if name not in _KEPT:
             signature = (types.CPointer(types.int64),), types.int64
-            code = CFunc(handler, signature, {}, {"error_model": "numpy"})
+            code = _Handler(handler, signature, {}, {"error_model": "numpy"})
             # Where no folder can be written, each process compiles for itself.
             with contextlib.suppress(RuntimeError):
                 code._cache = _SourcesCache(handler, digest)  # pyright: ignore[reportAttributeAccessIssue]
@@ -142,4 +192,4 @@ def registered(name: str, handler: Callable[..., Any], digest: str) -> str:
 
 
 _LOCK = threading.Lock()
-_KEPT: dict[str, CFunc] = {}  # the machine code lives as long as these
+_KEPT: dict[str, _Handler] = {}  # the machine code lives as long as these

@@ -54,13 +54,13 @@ def controller(model: Model, controls: Any) -> Any:
         return controls
     if callable(controls):
         return controls
-    values = jnp.zeros(len(model.control_names)) if controls is None else jnp.asarray(controls, float)
+    values = as_array(np.zeros(len(model.control_names)) if controls is None else controls)
     if values.shape != (len(model.control_names),):
         raise ModelError(
             f"constant controls have shape {values.shape}, but {model.name!r} needs one for each of its "
             f"{len(model.control_names)} muscles and actuators (control_names)"
         )
-    _check_range(model, values[None], None)
+    _check_range(model, values if isinstance(values, Tracer) else np.asarray(values)[None], None)
     return Constant(values)
 
 

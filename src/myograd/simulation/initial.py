@@ -8,6 +8,7 @@ import jax.numpy as jnp
 import numpy as np
 from jaxtyping import Array
 
+from .._arrays import as_array
 from ..dynamics.assembly import assemble, project_speeds
 from ..errors import ModelError, nearest
 from ..files.tables.table import Table, need_numbers, need_radians
@@ -26,10 +27,10 @@ def initial_state(
     each; None for the file's defaults.
     """
     q = assemble(model, model.default_pose() if q is None else q, accept=accept)
-    u = project_speeds(model, q, jnp.zeros_like(q) if u is None else u, accept=accept)
+    u = project_speeds(model, q, as_array(np.zeros(q.shape)) if u is None else u, accept=accept)
     if activation is None:
         activation = default_activation(model)
-    activation = jnp.broadcast_to(jnp.asarray(activation, float), (len(model.muscle_names),))
+    activation = jnp.broadcast_to(as_array(activation), (len(model.muscle_names),))
     return equilibrium_state(model, q, u, activation, accept=accept)
 
 
@@ -78,6 +79,6 @@ def state_columns(model: Model, table: Table) -> dict[str, np.ndarray]:
 
 def default_activation(model: Model) -> Array:
     """[m] the file's; 0.05 for classes that have no such number."""
-    stated = model.muscles.numbers.get("default_activation", jnp.zeros(len(model.muscle_names)))
+    stated = model.muscles.numbers.get("default_activation", as_array(np.zeros(len(model.muscle_names))))
     has = np.array(["default_activation" in NUMBERS.get(kind, ()) for kind in model.muscle_classes.kind], bool)
-    return jnp.where(has, stated, 0.05)
+    return stated if has.all() else jnp.where(has, stated, 0.05)

@@ -1,7 +1,7 @@
 """Forward simulation of everything that a model holds: skeleton, activations, fibres, contacts, closed loops.
 
-`simulate` checks what it is given, runs in parts so that progress can be shown, and stops with the reason and with what was
-computed so far when a number stops being finite. Inside `jit`, `grad` or `vmap` it is one pure function.
+`simulate` checks what it is given, runs in parts so that progress can be shown and Ctrl-C be heard, and stops with the reason and
+with what was computed so far when a number stops being finite. Inside `jit`, `grad` or `vmap` it is one pure function.
 """
 
 from __future__ import annotations
@@ -10,7 +10,6 @@ from collections.abc import Callable
 from dataclasses import replace
 from typing import Any
 
-import diffrax
 import equinox as eqx
 import jax
 import jax.numpy as jnp
@@ -18,25 +17,29 @@ import numpy as np
 from jax.core import Tracer
 from jaxtyping import Array, Float
 
+from .._arrays import as_array
 from ..dynamics.constraints import constraint_errors, speed_errors
 from ..dynamics.entry import need_constraints
-from ..dynamics.guard import plain_errors
 from ..dynamics.kinematics import pose
 from ..errors import ModelError, MyogradError
 from ..model.model import Model
 from ..muscle.contraction import acting_activation
 from ..system.external import ExternalForces, external_wrenches
 from ..system.forces import need_forces
+from ..system.rates import state_rates
 from ..system.reduced import ReducedState, Simulated
 from ..system.state import State
 from .controls import Constant, ControlSignal, check_signal, check_span, controller
 from .initial import initial_state
 from .integrators import Method
-from .rollout import MOST_STEPS, Carry, Rolled, rollout
-from .trajectory import Trajectory, joined
+from .rollout import MOST_STEPS, rollout
+from .steps import Progress, advanced, begun
+from .trajectory import Trajectory
 
 OUTPUTS_PER_SECOND = 100
-PARTS = 20
+ROWS = 64  # that a part has room for
+TOLD = 20  # parts at least, where progress is told
+STEPS, IMPLICIT_STEPS = 256, 16  # that a part takes at most, so that it lasts less than a second
 ASSEMBLED = 1e-6  # a start whose constraints are off by more is refused
 
 
@@ -81,12 +84,12 @@ def simulate(
         forward_mode: take derivatives by `jax.jvp` instead of `jax.grad`.
         progress: called with the part of the duration that is done.
 
-    Raises SimulationStopped, with what was computed so far, where a number stops being finite. Inside `jit`, `grad` or `vmap`
-    nothing is raised: states after that are infinite or NaN.
+    Raises SimulationStopped, with what was computed so far, where a number stops being finite, and on Ctrl-C. Inside `jit`,
+    `grad` or `vmap` nothing is raised: states after that are infinite or NaN.
     """
     need_constraints(model, "simulate", accept)
     need_forces(model, "simulate", accept)
-    method = jax.tree.map(jnp.asarray, Method(integrator, accuracy, step, alpha))
+    method = jax.tree.map(lambda x: np.asarray(x, float), Method(integrator, accuracy, step, alpha))
     traced = any(
         isinstance(x, Tracer) for x in jax.tree.leaves((model, initial, controls, wrenches, torques, at, duration))
     )
@@ -97,8 +100,10 @@ def simulate(
     system = Simulated(model, controller(model, controls), *forces, initial)
     asked = 0 if at is None else 1  # the first row that is: before it comes the start
     if traced:
+        times = jnp.asarray(times, float)
         rolled = rollout(system, system.reduced(initial), times, method, forward=forward_mode)
-        return _trajectory(system, times, rolled).since(asked)
+        found = Trajectory(times, *_outputs(system, times, rolled.y), rolled.steps, rolled.rejected)
+        return found.since(asked)
     _check_start(model, initial)
     _check_shapes(system, initial)
     for what, known in (
@@ -108,22 +113,21 @@ def simulate(
     ):
         if known is not None:
             check_span(what, known, float(times[0]), float(times[-1]))
-    with plain_errors():
-        return _in_parts(system, np.asarray(times), method, progress, asked)
+    return _in_parts(system, np.asarray(times), method, progress, asked)
 
 
 # Checks ------------------------------------------------------------------------------------------------------
 
 
-def _times(initial: State, duration: Any, at: Any) -> Float[Array, " n"]:
-    """The start's time, and those that states are asked for at."""
+def _times(initial: State, duration: Any, at: Any) -> Any:
+    """The start's time, and those that states are asked for at: [n], an array of NumPy's unless something is traced."""
     start = initial.time
     if at is None:
         if isinstance(duration, Tracer) or not np.isfinite(duration) or duration <= 0:
             raise ModelError(f"simulate: duration must be a positive number of seconds, not {duration}")
         rows = max(int(np.ceil(duration * OUTPUTS_PER_SECOND - 1e-9)), 1)
-        return start + jnp.minimum(jnp.arange(rows + 1) / OUTPUTS_PER_SECOND, duration)
-    times = jnp.asarray(at, float)
+        return start + np.minimum(np.arange(rows + 1) / OUTPUTS_PER_SECOND, duration)
+    times = at if isinstance(at, Tracer) else np.asarray(at, float)
     if times.ndim != 1 or len(times) < 1:
         raise ModelError(f"simulate: `at` must be a list of times, not of shape {times.shape}")
     if not isinstance(times, Tracer) and not isinstance(start, Tracer):
@@ -133,6 +137,7 @@ def _times(initial: State, duration: Any, at: Any) -> Float[Array, " n"]:
             raise ModelError(
                 f"simulate: `at` must be finite times that increase, from the start's time {float(start)} s on to a later one"
             )
+        return np.append(float(start), numbers)
     return jnp.concatenate([jnp.reshape(jnp.asarray(start, float), 1), times])
 
 
@@ -154,21 +159,26 @@ def _check_start(model: Model, initial: State) -> None:
     ):
         if bad.any():
             raise ModelError(f"simulate: at the start, {model.muscle_names[int(np.argmax(bad))]}: {what}")
-    at = pose(model, initial.q)
+    if not model.constraints.row_names:
+        return
+    found = _constraint_errors(model, initial)
     for errors, what, cure in (
-        (constraint_errors(model, at, initial.q, initial.time), "is not assembled", "assemble(model, q)"),
-        (
-            speed_errors(model, at, initial.q, initial.u, initial.time),
-            "violates its constraints with its speeds",
-            "project_speeds",
-        ),
+        (found[0], "is not assembled", "assemble(model, q)"),
+        (found[1], "violates its constraints with its speeds", "project_speeds"),
     ):
-        worst = int(np.argmax(np.abs(errors))) if len(errors) else 0
-        if len(errors) and abs(errors[worst]) > ASSEMBLED:
+        worst = int(np.argmax(np.abs(errors)))
+        if abs(errors[worst]) > ASSEMBLED:
             raise ModelError(
                 f"simulate: the start {what}: {model.constraints.row_names[worst]} is off by {abs(errors[worst]):.3g}; "
                 f"use {cure} first, or initial_state"
             )
+
+
+@eqx.filter_jit
+def _constraint_errors(model: Model, state: State) -> tuple[Float[Array, " rows"], Float[Array, " rows"]]:
+    """Of places, and of speeds."""
+    at = pose(model, state.q)
+    return constraint_errors(model, at, state.q, state.time), speed_errors(model, at, state.q, state.u, state.time)
 
 
 def _check_shapes(system: Simulated, initial: State) -> None:
@@ -198,7 +208,7 @@ def _torques(model: Model, torques: Any) -> Any:
         check_signal("torques", torques, model.coordinate_names)
     if torques is None or callable(torques):
         return torques
-    values, names = jnp.asarray(torques, float), model.coordinate_names
+    values, names = as_array(torques), model.coordinate_names
     if values.shape != (len(names),):
         raise ModelError(
             f"simulate: torques have shape {values.shape}, but need one for each of the {len(names)} coordinates "
@@ -221,22 +231,28 @@ class External(eqx.Module):
 # Running -----------------------------------------------------------------------------------------------------
 
 
-def _trajectory(system: Simulated, times: Float[Array, " n"], rolled: Rolled) -> Trajectory:
+def _outputs(system: Simulated, times: Any, y: ReducedState) -> tuple[State, Float[Array, "n k"]]:
+    """States and controls."""
+
     def row(t: Any, y: ReducedState) -> tuple[State, Float[Array, " k"]]:
         state = system.state(t, system.projected(t, y))
         controls = system.controls(t, state)
         return replace(state, activation=acting_activation(system.model, state.activation, controls)), controls
 
-    states, controls = jax.vmap(row)(times, rolled.y)
-    return Trajectory(times, states, controls, rolled.steps, rolled.rejected)
+    return jax.vmap(row)(times, y)
+
+
+@eqx.filter_jit
+def _begun(system: Simulated, times: Any, method: Method) -> Progress:
+    return begun(system, system.reduced(system.rest), times, method)
 
 
 @eqx.filter_jit
 def _part(
-    system: Simulated, y: ReducedState, times: Float[Array, " n"], method: Method, carry: Carry | None
-) -> tuple[Trajectory, Rolled]:
-    rolled = rollout(system, y, times, method, carry)
-    return _trajectory(system, times, rolled), rolled
+    system: Simulated, at: Progress, end: Any, times: Any, most: Any, method: Method
+) -> tuple[Progress, State, Float[Array, "n k"]]:
+    at, y = advanced(system, at, end, times, most, method)
+    return at, *_outputs(system, jnp.minimum(times, at.time), y)
 
 
 def _in_parts(
@@ -244,68 +260,68 @@ def _in_parts(
 ) -> Trajectory:
     """The whole simulation, part by part, so that it can tell how far it is, and keep what it has when it must stop; its rows
     from the `asked` one on."""
-    parts: list[Trajectory] = []
-    y, carry = system.reduced(system.rest), None
-    size = -(-(len(times) - 1) // PARTS) if progress and _divisible(times, method) else len(times) - 1
-    for start in range(0, len(times) - 1, size):
-        part = times[start : start + size + 1]
-        try:
-            trajectory, rolled = jax.block_until_ready(_part(system, y, jnp.asarray(part), method, carry))
-        except KeyboardInterrupt:
-            kept = joined(parts).since(asked) if parts else None
-            raise SimulationStopped(f"interrupted at {part[0]:g} s", kept) from None
-        good = _finite_rows(rolled.y)
-        if rolled.result != diffrax.RESULTS.successful or not good.all():
-            kept = int(np.argmin(good)) if not good.all() else len(good)
-            parts.append(jax.tree.map(lambda x, kept=kept: x[:kept] if jnp.ndim(x) else x, trajectory))
-            raise SimulationStopped(_reason(system, part, rolled, kept, method), joined(parts).since(asked))
-        parts.append(trajectory)
-        y, carry = rolled.end.y, rolled.end
-        if progress:
-            progress(float((part[-1] - times[0]) / (times[-1] - times[0])))
-    return joined(parts).since(asked)
-
-
-def _divisible(times: np.ndarray, method: Method) -> bool:
-    """Whether a simulation may be cut at its outputs: where steps are given, they must end there."""
-    if method.step is None:
-        return True
-    steps = (times - times[0]) / float(method.step)
-    return bool(np.all(np.abs(steps - np.round(steps)) < 1e-6))
-
-
-def _finite_rows(y: ReducedState) -> np.ndarray:
-    return np.all([np.isfinite(np.asarray(x)).all(axis=1) for x in (y.q, y.u, y.z)], axis=0)
-
-
-def _reason(system: Simulated, times: np.ndarray, rolled: Rolled, kept: int, method: Method) -> str:
-    """Why a part could not be finished: the cause, and when."""
-    time, y = float(rolled.end.time), rolled.end.y
-    if rolled.result == diffrax.RESULTS.max_steps_reached:
-        return (
-            f"at {time:.6g} s {MOST_STEPS} steps were taken, which is the limit; use a larger accuracy or longer steps"
+    parts: list[tuple[State, np.ndarray]] = []
+    at, done, counted, most = None, 0, 0, np.array(IMPLICIT_STEPS if method.implicit else STEPS)
+    rows, stopped = min(ROWS, -(-len(times) // TOLD)) if progress else ROWS, ""
+    try:
+        at = _begun(system, times[[0, -1]], method)
+        while done < len(times) and not stopped:
+            wanted = times[done : done + rows]
+            room = np.pad(wanted, (0, ROWS - len(wanted)), constant_values=np.inf)
+            at, *found = jax.block_until_ready(_part(system, at, times[-1], room, most, method))
+            passed = int(np.sum(wanted <= np.asarray(at.time)))
+            parts.append(jax.tree.map(lambda x, passed=passed: np.asarray(x)[:passed], tuple(found)))
+            done += passed
+            if progress:
+                progress((float(at.time) - times[0]) / (times[-1] - times[0]))
+            counted = 0 if passed else counted + int(most)
+            if done < len(times):
+                stopped = _reason(system, at, counted, method)
+    except KeyboardInterrupt:
+        stopped = (
+            f"interrupted at {float(times[0] if at is None else at.time):.6g} s; what was computed until then is kept"
         )
-    if method.step is not None:  # all that is left of the end are NaN: look at each step after the last good output
-        start = max(kept - 1, 0)
-        y = jax.tree.map(lambda x: x[start], rolled.y)
-        time = float(times[start])
-        end = float(times[min(start + 1, len(times) - 1)])
-        steps = jnp.asarray(np.append(np.arange(time, end, float(method.step)), end))
-        every = rollout(system, y, steps, method).y
-        last = max(int(np.argmin(_finite_rows(every))) - 1, 0)
-        time, y = float(steps[last]), jax.tree.map(lambda x: x[last], every)
-    rates = system.rates(time, y)
+    done = sum(len(controls) for _, controls in parts)
+    if done <= asked:
+        raise SimulationStopped(stopped, None)
+    state, controls = jax.tree.map(lambda *x: as_array(np.concatenate(x)[asked:]), *parts)
+    assert at is not None
+    trajectory = Trajectory(as_array(times[asked:done]), state, controls, int(at.steps), int(at.rejected))
+    if stopped:
+        raise SimulationStopped(stopped, trajectory)
+    return trajectory
+
+
+def _reason(system: Simulated, at: Progress, counted: int, method: Method) -> str:
+    """Why a simulation cannot go on: the cause, and when; "" if it can. `counted`: steps since the last output."""
+    time, y = float(at.time), at.y
+    if at.well:
+        many = (
+            f"at {time:.6g} s {counted} steps were taken since the last output; use a larger accuracy or longer steps"
+        )
+        return many if counted >= MOST_STEPS else ""
+    rates = system.rates(at.time, y)
     names = _element_names(system)
     change = np.concatenate([np.asarray(part) for part in (rates.q, rates.u, rates.z)])
     value = np.concatenate([np.asarray(part) for part in (y.q, y.u, y.z)])
     bad = np.flatnonzero(~np.isfinite(change))
     if len(bad):
-        return f"at {time:.6g} s the rate of change of {names[bad[0]]} is not finite"
+        return f"at {time:.6g} s " + _failure(system, at, f"the rate of change of {names[bad[0]]} is not finite")
     fastest = int(np.argmax(np.abs(change) / (1 + np.abs(value))))
     cause = f"{names[fastest]} changes fastest, by {change[fastest]:.3g} per second at a value of {value[fastest]:.3g}"
     if method.step is not None:
         return f"at {time:.6g} s a step of {method.step:g} s gave no finite state; {cause}. Shorter steps may help"
     return f"at {time:.6g} s no step, however short, was accurate to {method.accuracy:g}; {cause}"
+
+
+def _failure(system: Simulated, at: Progress, seen: str) -> str:
+    """What a check says to rates that are not finite; or else what was seen of them."""
+    state = system.state(at.time, at.y)
+    try:
+        state_rates(system.model, state, *system.applied(at.time, state))  # step by step: raises what is wrong
+    except MyogradError as error:
+        return str(error)
+    return seen
 
 
 def _element_names(system: Simulated) -> list[str]:

@@ -48,10 +48,14 @@ class Trajectory(eqx.Module):
 def energies(model: Model, trajectory: Trajectory) -> dict[str, Float[Array, " n"]]:
     """`kinetic`, `potential` (of gravity), `elastic` (of springs, limits, ligaments and contacts, not of muscles) and their sum
     `total` [J] over time."""
-    state = trajectory.state
-    kinetic = jax.vmap(lambda q, u: kinetic_energy(model, q, u))(state.q, state.u)
-    potential = jax.vmap(lambda q: potential_energy(model, q))(state.q)
-    elastic = jax.vmap(lambda one: elastic_energy(model, one))(state) if model.terms else jnp.zeros_like(potential)
+    return _energies(model, trajectory.state)
+
+
+@eqx.filter_jit
+def _energies(model: Model, states: State) -> dict[str, Float[Array, " n"]]:
+    kinetic = jax.vmap(lambda q, u: kinetic_energy(model, q, u))(states.q, states.u)
+    potential = jax.vmap(lambda q: potential_energy(model, q))(states.q)
+    elastic = jax.vmap(lambda one: elastic_energy(model, one))(states) if model.terms else jnp.zeros_like(potential)
     return {"kinetic": kinetic, "potential": potential, "elastic": elastic, "total": kinetic + potential + elastic}
 
 
@@ -60,14 +64,14 @@ def state_table(model: Model, trajectory: Trajectory) -> Table:
 
     DeGrooteFregly2016Muscle keeps its tendon force as a state there, over the maximum isometric force.
     """
-    state, classes = trajectory.state, model.muscle_classes
-    columns: list[tuple[str, Array]] = []
+    state, classes = jax.tree.map(np.asarray, trajectory.state), model.muscle_classes
+    columns: list[tuple[str, np.ndarray]] = []
     for i, (name, joint) in enumerate(zip(model.coordinate_names, model.names.coordinate_joints, strict=True)):
         columns += [
             (f"/jointset/{joint}/{name}/value", state.q[:, i]),
             (f"/jointset/{joint}/{name}/speed", state.u[:, i]),
         ]
-    tension = jax.vmap(lambda s: _tension(model, s))(state) if DE_GROOTE_FREGLY in classes.kind else state.fiber_length
+    tension = np.asarray(_tensions(model, trajectory.state)) if DE_GROOTE_FREGLY in classes.kind else state.fiber_length
     for i, name in enumerate(model.muscle_names):
         if not classes.immediate_activation[i]:
             columns.append((f"/forceset/{name}/activation", state.activation[:, i]))
@@ -76,8 +80,13 @@ def state_table(model: Model, trajectory: Trajectory) -> Table:
                 columns.append((f"/forceset/{name}/normalized_tendon_force", tension[:, i]))
             else:
                 columns.append((f"/forceset/{name}/fiber_length", state.fiber_length[:, i]))
-    data = np.stack([np.asarray(values) for _, values in columns], axis=1)
+    data = np.stack([values for _, values in columns], axis=1)
     return Table(np.asarray(trajectory.time), data, tuple(name for name, _ in columns), in_degrees=False)
+
+
+@eqx.filter_jit
+def _tensions(model: Model, states: State) -> Float[Array, "n m"]:
+    return jax.vmap(lambda state: _tension(model, state))(states)
 
 
 def _tension(model: Model, state: State) -> Float[Array, " m"]:
@@ -92,11 +101,3 @@ def control_table(model: Model, trajectory: Trajectory) -> Table:
     """A table of controls under OpenSim's names for them."""
     names = tuple(f"/forceset/{name}" for name in model.control_names)
     return Table(np.asarray(trajectory.time), np.asarray(trajectory.controls), names)
-
-
-def joined(parts: list[Trajectory]) -> Trajectory:
-    """Consecutive parts as one; each begins where the last one ends, and that row is kept once."""
-    rows = [jax.tree.map(lambda x: x[1:], (part.time, part.state, part.controls)) for part in parts[1:]]
-    first = (parts[0].time, parts[0].state, parts[0].controls)
-    time, state, controls = jax.tree.map(lambda *x: jnp.concatenate(x), first, *rows)
-    return Trajectory(time, state, controls, sum(int(p.steps) for p in parts), sum(int(p.rejected) for p in parts))

@@ -28,6 +28,7 @@ from ..dynamics.constraints import (
     speed_errors,
 )
 from ..dynamics.forward import Equation
+from ..dynamics.guard import quiet
 from ..dynamics.kinematics import coordinate_rates, pose, speed_to_rate
 from ..model.model import Model
 from ..muscle.contraction import activation_rates, muscle_states
@@ -145,21 +146,24 @@ class Simulated(System):
         self, t: Time, state: State
     ) -> tuple[Float[Array, " k"], Float[Array, "bodies 6"] | None, Float[Array, " c"] | None]:
         """Controls, external wrenches, torques on coordinates."""
-        wrenches, torques = (f if f is None else f(t, state) for f in (self.wrenches, self.torques))
-        return self.controls(t, state), wrenches, torques
+        with quiet():
+            wrenches, torques = (f if f is None else f(t, state) for f in (self.wrenches, self.torques))
+            return self.controls(t, state), wrenches, torques
 
     @eqx.filter_jit  # integrators ask for it in many places: it is traced once
     def rates(self, t: Time, y: ReducedState) -> ReducedState:
         state = self.state(t, y)
-        return self.reduced(state_rates(self.model, state, *self.applied(t, state)))
+        with quiet():
+            return self.reduced(state_rates(self.model, state, *self.applied(t, state)))
 
     @eqx.filter_jit
     def rates_and_stiffness(self, t: Time, y: ReducedState) -> tuple[ReducedState, Float[Array, " k"]]:
         """No muscle acts on another's states, nor a fibre on an activation: the slopes along all at once are those of each."""
         model, state = self.model, self.state(t, y)
         controls, *others = self.applied(t, state)
-        it = forces_at(model, state, controls, *others)
-        rates = self.reduced(rates_under(model, state, controls, it))
+        with quiet():
+            it = forces_at(model, state, controls, *others)
+            rates = self.reduced(rates_under(model, state, controls, it))
         excitation = controls[np.array(model.muscle_classes.control, int)]
 
         def fiber_velocity(fiber_length: Float[Array, " m"]) -> Float[Array, " m"]:

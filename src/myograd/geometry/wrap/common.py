@@ -39,7 +39,7 @@ class Arc(NamedTuple):
     length: Scalars  # of the arc from P to Q
 
 
-def root(x: Scalars) -> Scalars:
+def root(x: Float[Array, "*n"]) -> Float[Array, "*n"]:
     """sqrt(x), and 0 with derivative 0 for x <= 0."""
     none = x <= 0  # what is not a number stays none
     return jnp.where(none, 0.0, jnp.sqrt(jnp.where(none, 1.0, x)))

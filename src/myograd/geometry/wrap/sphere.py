@@ -16,7 +16,7 @@ from .common import Arc, Flags, Scalars, Signs, Vectors, root, turned, unless_ze
 
 
 def arc(
-    p: Vectors, s: Vectors, sizes: Vectors, axis: Signs, sign: Signs, way: Float[Array, "1 n"], where: Flags
+    p: Vectors, s: Vectors, sizes: Vectors, axis: Signs, sign: Signs, way: Float[Array, "rows n"], where: Flags
 ) -> Arc:
     harmless = np.array([[2.0, -2.0], [1.0, 1.0], [0.0, 0.0]])  # where nothing wraps, so that no derivative is infinite
     e, f = jnp.where(where, p, harmless[:, :1]), jnp.where(where, s, harmless[:, 1:])

@@ -26,7 +26,7 @@ _NODES, _WEIGHTS = np.polynomial.legendre.leggauss(128)  # as many as the search
 
 
 def arc(
-    p: Vectors, s: Vectors, sizes: Vectors, axis: Signs, sign: Signs, azimuths: Float[Array, "2 n"], where: Flags
+    p: Vectors, s: Vectors, sizes: Vectors, axis: Signs, sign: Signs, azimuths: Float[Array, "rows n"], where: Flags
 ) -> Arc:
     harmless = np.array([[1.5, 1.5, 1.0], [0.0, 0.0, 2.0], [2.0, -2.0, 0.0]])  # for which the azimuths are zero
     args = tuple(jnp.where(where, x, harmless[:, i, None]) for i, x in enumerate((p, s, sizes)))

@@ -8,6 +8,7 @@ from dataclasses import dataclass
 import jax.numpy as jnp
 import numpy as np
 
+from ..._arrays import as_array
 from ...errors import ModelError
 from .. import description as d
 from ..model import ConstraintParameters
@@ -41,15 +42,15 @@ def compile_constraints(
     slopes, offsets, splines = _coupler_functions(found.couplers, index)
     coordinates = description.coordinates()
     parameters = ConstraintParameters(
-        coupler_slopes=jnp.asarray(slopes),
-        coupler_offsets=jnp.asarray(offsets),
+        coupler_slopes=as_array(slopes),
+        coupler_offsets=as_array(offsets),
         coupler_splines=table([f for _, _, f in splines]),
         prescribed=table([_prescribed(coordinates[i]) for i in found.prescribed]),
         weld_rotation=_last([np.stack([a[1], b[1]]) for _, a, b in found.welds], (2, 3, 3)),
         weld_location=_last([np.stack([a[2], b[2]]) for _, a, b in found.welds], (2, 3)),
         point_location=_last([where for _, (_, where) in found.points], (2, 3)),
         distance_location=_last([where for _, _, (_, where) in found.distances], (2, 3)),
-        distance=jnp.array([distance for _, distance, _ in found.distances], float),
+        distance=as_array([distance for _, distance, _ in found.distances]),
     )
     return parameters, _structure(found, [(row, q) for row, q, _ in splines], description, index, tree)
 
@@ -233,4 +234,4 @@ def _pairs(rows: Sequence[tuple[int, int]]) -> np.ndarray:
 
 def _last(items: list[np.ndarray], shape: tuple[int, ...]) -> jnp.ndarray:
     """Stack along a new last axis."""
-    return jnp.asarray(np.stack(items, axis=-1) if items else np.zeros((*shape, 0)))
+    return as_array(np.stack(items, axis=-1) if items else np.zeros((*shape, 0)))

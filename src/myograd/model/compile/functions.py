@@ -4,10 +4,9 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-import jax.numpy as jnp
 import numpy as np
-from scipy.interpolate import PPoly, make_interp_spline
 
+from ..._arrays import as_array
 from ...errors import ModelError
 from ...geometry.piecewise import PiecewisePolynomials
 from .. import description as d
@@ -145,6 +144,8 @@ def gcv_spline(spline: d.GCVSpline, owner: str) -> Pieces:
     if m == 1:  # straight lines, level beyond the ends
         slope = np.diff(y) / np.diff(x)
         return _with_linear_ends(x, y, np.zeros(2), np.array([y[:-1], slope]))
+    from scipy.interpolate import PPoly, make_interp_spline  # half a second, which most models need not wait
+
     natural = [(order, 0.0) for order in range(m, 2 * m - 1)]
     spline_ppoly = PPoly.from_spline(make_interp_spline(x, y, k=2 * m - 1, bc_type=(natural, natural)))
     inside = (spline_ppoly.x[:-1] >= x[0]) & (spline_ppoly.x[:-1] < x[-1]) & (np.diff(spline_ppoly.x) > 0)
@@ -188,5 +189,5 @@ def table(functions: list[Pieces]) -> PiecewisePolynomials:
         coefficients[: len(f.coefficients), : len(f.origins), i] = f.coefficients
     sines = None
     if any(f.sine is not None for f in functions):
-        sines = jnp.asarray(np.array([f.sine or (0.0, 0.0, 0.0) for f in functions]).T)
-    return PiecewisePolynomials(jnp.asarray(knots), jnp.asarray(origins), jnp.asarray(coefficients), sines)
+        sines = as_array(np.array([f.sine or (0.0, 0.0, 0.0) for f in functions]).T)
+    return PiecewisePolynomials(as_array(knots), as_array(origins), as_array(coefficients), sines)

@@ -9,9 +9,9 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 from itertools import pairwise
 
-import jax.numpy as jnp
 import numpy as np
 
+from ..._arrays import as_array
 from ...errors import ModelError, nearest
 from .. import description as d
 from ..model import Joints
@@ -91,15 +91,15 @@ def compile_joints(
             transforms.axes[3:, :, k] = np.eye(3)
             transforms.moving |= {number * n + k for number in TRANSLATIONS}
     joints = Joints(
-        parent_rotation=jnp.asarray(parent[:, :3]),
-        parent_translation=jnp.asarray(parent[:, 3]),
-        child_rotation=jnp.asarray(child[:, :3]),
-        child_translation=jnp.asarray(child[:, 3]),
-        axes=jnp.asarray(transforms.axes),
-        slopes=jnp.asarray(transforms.slopes),
-        offsets=jnp.asarray(transforms.offsets),
+        parent_rotation=as_array(parent[:, :3]),
+        parent_translation=as_array(parent[:, 3]),
+        child_rotation=as_array(child[:, :3]),
+        child_translation=as_array(child[:, 3]),
+        axes=as_array(transforms.axes),
+        slopes=as_array(transforms.slopes),
+        offsets=as_array(transforms.offsets),
         splines=table([f for _, _, f in transforms.splines]),
-        radii=jnp.asarray(np.array(radii).reshape(len(radii), 3).T),
+        radii=as_array(np.array(radii).reshape(len(radii), 3).T),
     )
     return joints, _tree(description, links, transforms, index, ball, balls, ellipsoids, opensim_coriolis)
 

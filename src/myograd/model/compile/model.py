@@ -9,9 +9,9 @@ from collections.abc import Sequence
 from pathlib import Path
 
 import jax
-import jax.numpy as jnp
 import numpy as np
 
+from ..._arrays import as_array
 from ...errors import ModelError
 from .. import description as d
 from ..model import Bodies, Coordinates, Document, Model
@@ -34,7 +34,9 @@ def _keep_compiled_code() -> None:
     if "JAX_COMPILATION_CACHE_DIR" not in os.environ and getattr(jax.config, "jax_compilation_cache_dir", None) is None:
         home = Path(os.environ.get("XDG_CACHE_HOME", Path.home() / ".cache"))
         jax.config.update("jax_compilation_cache_dir", str(home / "myograd" / "compiled"))
-        jax.config.update("jax_persistent_cache_min_compile_time_secs", 0.2)
+        # Small programs too: a command needs several, and each takes longer to compile than to read.
+        jax.config.update("jax_persistent_cache_min_compile_time_secs", 0.0)
+        jax.config.update("jax_persistent_cache_min_entry_size_bytes", -1)
 
 
 _keep_compiled_code()
@@ -61,16 +63,16 @@ def compile_model(description: d.ModelDescription, opensim_coriolis: bool = Fals
     document = Document(copy.deepcopy(description), fingerprint_of(description))  # the caller may go on editing theirs
     bodies = description.bodies
     return Model(
-        gravity=jnp.array(description.gravity),
+        gravity=as_array(description.gravity),
         bodies=Bodies(
-            mass=jnp.array([b.mass for b in bodies], float),
+            mass=as_array([b.mass for b in bodies]),
             mass_center=columns([b.mass_center for b in bodies], 3),
             inertia=columns([b.inertia for b in bodies], 6),
         ),
         joints=joints,
         coordinates=Coordinates(
-            default=jnp.array([c.default_value for c in coordinates], float),
-            default_speed=jnp.array([c.default_speed for c in coordinates], float),
+            default=as_array([c.default_value for c in coordinates]),
+            default_speed=as_array([c.default_speed for c in coordinates]),
             range=columns([c.range for c in coordinates], 2),
         ),
         constraint_parameters=constraint_parameters,
@@ -80,7 +82,7 @@ def compile_model(description: d.ModelDescription, opensim_coriolis: bool = Fals
         muscles=muscles,
         contact_surfaces=contact_surfaces,
         terms=terms,
-        fingerprint=jnp.array(document.fingerprint),
+        fingerprint=as_array(document.fingerprint),
         tree=tree,
         constraints=constraints,
         paths=paths,
@@ -121,7 +123,7 @@ def fingerprint_of(description: d.ModelDescription) -> float:
 
 def columns(rows: Sequence[Sequence[float] | np.ndarray], size: int) -> jax.Array:
     """`[size, n]` from n rows."""
-    return jnp.asarray(np.array(rows, float).reshape(len(rows), size).T)
+    return as_array(np.array(rows, float).reshape(len(rows), size).T)
 
 
 def unique_index(names: list[str], what: str) -> dict[str, int]:

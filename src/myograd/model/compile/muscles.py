@@ -5,6 +5,7 @@ from __future__ import annotations
 import jax.numpy as jnp
 import numpy as np
 
+from ..._arrays import as_array
 from ...geometry.piecewise import PiecewisePolynomials
 from .. import description as d
 from ..description import muscle_properties as properties
@@ -27,7 +28,7 @@ COMMON = (
 def compile_muscles(muscles: list[d.Muscle], controls: tuple[str, ...]) -> tuple[MuscleValues, Muscles]:
     values = {name: [getattr(muscle, name) for muscle in muscles] for name in EVERY}
     values |= {name: [_common(muscle, name) for muscle in muscles] for name in COMMON}
-    arrays = {name: jnp.array(column, float) for name, column in values.items()}
+    arrays = {name: as_array(column) for name, column in values.items()}
     made = MuscleValues(**arrays, numbers=_numbers(muscles), curves=_curves(muscles))
     kinds, variants = [muscle.kind for muscle in muscles], [properties.variant(muscle) for muscle in muscles]
     problems = [properties.problem(muscle) for muscle in muscles]
@@ -71,7 +72,7 @@ def _numbers(muscles: list[d.Muscle]) -> dict[str, jnp.ndarray]:
     for name in names:
         column = [properties.number(muscle, name) if name in own_numbers(muscle.kind) else None for muscle in muscles]
         if any(value is not None for value in column):
-            found[name] = jnp.array([value or 0.0 for value in column], float)
+            found[name] = as_array([value or 0.0 for value in column])
     return found
 
 

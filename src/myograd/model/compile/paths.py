@@ -9,9 +9,9 @@ from __future__ import annotations
 
 from dataclasses import dataclass, field
 
-import jax.numpy as jnp
 import numpy as np
 
+from ..._arrays import as_array
 from ...errors import ModelError
 from .. import description as d
 from ..model import PathValues, Surfaces
@@ -71,10 +71,10 @@ class _Points:
     def values(self) -> PathValues:
         turned = np.stack(self.moving_rotation, axis=-1) if self.moving_rotation else np.zeros((3, 3, 0))
         return PathValues(
-            location=jnp.asarray(np.array(self.location).reshape(len(self.location), 3).T),
-            moving_rotation=jnp.asarray(turned),
+            location=as_array(np.array(self.location).reshape(len(self.location), 3).T),
+            moving_rotation=as_array(turned),
             moving_splines=table(self.moving_functions),
-            conditional_range=jnp.asarray(np.array(self.conditional_range).reshape(len(self.conditional), 2).T),
+            conditional_range=as_array(np.array(self.conditional_range).reshape(len(self.conditional), 2).T),
         )
 
 

@@ -6,9 +6,9 @@ pairs of neighbouring path points between which to look for it.
 
 from __future__ import annotations
 
-import jax.numpy as jnp
 import numpy as np
 
+from ..._arrays import as_array
 from ...errors import ModelError
 from ...geometry.spatial import rotation_xyz
 from ...geometry.wrap.surfaces import SURFACES
@@ -34,9 +34,9 @@ def compile_surfaces(description: d.ModelDescription, frames: Frames) -> tuple[S
         translations.append(rotation @ np.array(surface.translation) + origin)
         sizes.append(_sizes(surface))
     values = Surfaces(
-        rotation=jnp.asarray(np.stack(rotations, axis=-1) if rotations else np.zeros((3, 3, 0))),
-        translation=jnp.asarray(np.array(translations).reshape(len(links), 3).T),
-        sizes=jnp.asarray(np.array(sizes).reshape(len(links), 3).T),
+        rotation=as_array(np.stack(rotations, axis=-1) if rotations else np.zeros((3, 3, 0))),
+        translation=as_array(np.array(translations).reshape(len(links), 3).T),
+        sizes=as_array(np.array(sizes).reshape(len(links), 3).T),
     )
     return values, np.array(links, int)
 

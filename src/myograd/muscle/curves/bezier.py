@@ -20,6 +20,8 @@ import numpy as np
 from jax.custom_derivatives import SymbolicZero
 from jaxtyping import Array, Float
 
+from ..._arrays import array_module
+
 Vector = Float[Array, " #m"]
 Point = tuple[Any, Any, Any]
 """x, y and slope: numbers, or arrays of one per muscle."""
@@ -69,8 +71,8 @@ def bezier_curve(points: Sequence[Point], curviness: Sequence[Any]) -> BezierCur
 def meeting_point(left: Point, right: Point) -> tuple[Any, Any]:
     """C: where the tangents of two points meet; the middle where they are one line."""
     (x0, y0, slope0), (x1, y1, slope1) = left, right
-    level = abs(slope0 - slope1) <= LEVEL
-    x = jnp.where(level, (x0 + x1) / 2, (y1 - y0 - x1 * slope1 + x0 * slope0) / jnp.where(level, 1.0, slope0 - slope1))
+    level, where = abs(slope0 - slope1) <= LEVEL, array_module(*left, *right).where
+    x = where(level, (x0 + x1) / 2, (y1 - y0 - x1 * slope1 + x0 * slope0) / where(level, 1.0, slope0 - slope1))
     return x, y1 + (x - x1) * slope1
 
 

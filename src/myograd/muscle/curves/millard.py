@@ -11,9 +11,9 @@ from collections.abc import Callable, Mapping, Sequence
 from itertools import pairwise
 from typing import Any
 
-import jax.numpy as jnp
 import numpy as np
 
+from ..._arrays import array_module
 from .bezier import BezierCurve, Point, bezier_curve, meeting_point
 
 Numbers = Mapping[str, Any]
@@ -63,7 +63,7 @@ def passive_force_length(p: Numbers) -> Shape:
     """The fibre's own spring: 0 below `strain_at_zero_force`, 1 at `strain_at_one_norm_force`."""
     start, end = 1 + p["strain_at_zero_force"], 1 + p["strain_at_one_norm_force"]
     low, high, curviness = (p[name] for name in ("stiffness_at_low_force", "stiffness_at_one_norm_force", "curviness"))
-    toe = jnp.minimum(0.1 / high, 0.1 * (end - start))
+    toe = array_module(high, end).minimum(0.1 / high, 0.1 * (end - start))
     return [(start, 0.0, 0.0), (start + toe, low * toe / 2, low), (end, 1.0, high)], [curviness] * 2
 
 

@@ -67,14 +67,21 @@ class Method(eqx.Module):
     def solver(self, loops: bool, forward: bool) -> diffrax.AbstractSolver:
         """`loops`: whether there are loops to be kept closed; `forward`: whether derivatives are taken forwards."""
         solver = HHT(alpha=self.alpha) if self.integrator == "hht" else SOLVERS[self.integrator]()
-        if self.step is not None and isinstance(solver, diffrax.AbstractImplicitSolver):
+        if isinstance(solver, diffrax.AbstractImplicitSolver):
+            exact = self.step is not None
+            of_steps = replace(solver.root_finder, rtol=self.accuracy, atol=self.accuracy, norm=optx.rms_norm)
             newton = optx.Newton(rtol=SOLVED_TO, atol=SOLVED_TO)
-            solver = replace(solver, root_finder=newton)
+            solver = replace(solver, root_finder=newton if exact else of_steps)
         if forward and isinstance(solver, diffrax.AbstractRungeKutta):
             solver = replace(solver, scan_kind="lax")  # diffrax does so itself, but not within a wrapped solver
         if isinstance(solver, diffrax.AbstractImplicitSolver):
             solver = Recomputed(solver)
         return Projected(solver) if loops and self.integrator != "hht" else solver  # HHT closes them itself
+
+    @property
+    def implicit(self) -> bool:
+        """Whether each step solves equations."""
+        return issubclass(SOLVERS[self.integrator], diffrax.AbstractImplicitSolver)
 
     @property
     def controller(self) -> diffrax.AbstractStepSizeController:
