@@ -192,7 +192,7 @@ def test_of_a_model_with_muscles(integrator: str):
     check(end, at, STEPS)
 
 
-@pytest.mark.parametrize("integrator", slow_but(("adams",)))
+@pytest.mark.parametrize("integrator", slow_but(("rk4",)))
 def test_of_a_closed_loop(integrator: str):
     model = mg.load_model(model_path("four_bar"))
     start = mg.initial_state(model, activation=0.2)

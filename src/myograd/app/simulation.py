@@ -10,6 +10,7 @@ from rich.table import Table as View
 
 import myograd
 from myograd.app.peer import simulated
+from myograd.simulation.trajectory import Trajectory
 from myograd.tools.simulation import Simulation
 
 

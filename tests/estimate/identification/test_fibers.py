@@ -107,7 +107,9 @@ def test_fibres_of_gait_models_are_finite(pack: Path, gait: str, measured: Calla
     fiber = jax.jit(lambda L, a: forces.solved_fibers(model, L, a, STEP, forces.resting_fibers(model, L, a)))(length, a)
     finite = np.isfinite(np.asarray(fiber)).all(axis=0)
     measured(f"{gait}: muscles with finite fibres", 100 * finite.mean(), "%")
-    assert finite.all(), [name for name, fine in zip(model.muscle_names, finite.tolist(), strict=True) if not fine]
+    assert finite.all(), [
+        name for name, fine in zip(model.muscle_names, np.atleast_1d(finite), strict=True) if not fine
+    ]
     left = np.abs(balance(model, length, a, fiber))
     held = np.asarray(fiber <= shortest_allowed(model) * (1 + 1e-9))
     assert left[~held].max() < 1e-9

@@ -120,6 +120,7 @@ def at_start(every_leaf: Problem):
     return z, *every_leaf.linearized(z, every_leaf.guess(z))
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("kind", LEAVES)
 def test_the_jacobian_is_that_of_the_residual(every_leaf: Problem, at_start, kind: str):
     z, _, J, fibers = at_start
@@ -214,6 +215,7 @@ def test_geometry_and_a_strength_are_found_again(person: mg.Model, recording: Re
         assert second.parameters.names == ("DELT2.tendon_slack_length",)
 
 
+@pytest.mark.slow
 def test_searches_and_priors_know_other_numbers(person: mg.Model, recording: Recording):
     problem = identification(
         person,

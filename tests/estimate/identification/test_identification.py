@@ -123,6 +123,7 @@ def test_intervals_and_validation(problem: Problem, found: Fit, recording: Recor
     assert own.normalised_torque < wrong.normalised_torque
 
 
+@pytest.mark.slow
 def test_a_search_ends_where_its_fit_does_and_goes_on_from_its_checkpoint(problem: Problem, tmp_path: Path):
     p = problem.parameters
     (start,) = spread_starts(p, 0.01, 1, 0, shipped_truth(p))
