@@ -45,13 +45,15 @@ def root(x: Float[Array, "*n"]) -> Float[Array, "*n"]:
     return jnp.where(none, 0.0, jnp.sqrt(jnp.where(none, 1.0, x)))
 
 
-def unless_zero(x: Scalars) -> Scalars:
+def unless_zero(x: Float[Array, "*n"]) -> Float[Array, "*n"]:
     """x, to divide by; 1 where x is 0."""
     return jnp.where(x == 0, 1.0, x)
 
 
 @jax.custom_jvp
-def half_turned(sine: Scalars, cosine: Scalars, scale: Scalars) -> Scalars:
+def half_turned(
+    sine: Float[Array, "*#n"], cosine: Float[Array, "*#n"], scale: Float[Array, "*#n"]
+) -> Float[Array, "*#n"]:
     """The angle from -pi to pi with this sine and cosine, both times `scale`.
 
     By its half, since the arctangent of one argument takes a third of the time of that of two.
