@@ -16,15 +16,18 @@ ArrayLike: TypeAlias = jax.Array | np.ndarray | float | Sequence[float] | Sequen
 
 
 def as_array(value: ArrayLike) -> jax.Array:
-    """The same numbers as an array of JAX's, in double precision unless it is one already.
+    """The same numbers as an array of JAX's, in double precision; TypeError for what is not numbers.
 
     By `device_put`: `jnp.asarray` compiles a program for every shape that it meets.
     """
     if isinstance(value, jax.Array):
-        return value
+        return value if value.dtype == np.float64 else value.astype(float)
     if any(isinstance(part, jax.Array) for part in jax.tree.leaves(value)):
         return jnp.asarray(value, float)
-    return jax.device_put(np.array(value, float))  # a copy, for the caller may go on to change theirs
+    numbers = np.asarray(value)
+    if numbers.dtype.kind not in "fiub":
+        raise TypeError(f"expected numbers, not {value!r}"[:200])
+    return jax.device_put(np.array(numbers, float))  # a copy, for the caller may go on to change theirs
 
 
 def array_module(*values: ArrayLike) -> Any:

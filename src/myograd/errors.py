@@ -76,7 +76,8 @@ def warn(message: str, category: type[Warning] = UserWarning) -> None:
     """Warn at the user's line that led here, however many functions of ours lie between."""
     frame = sys._getframe(1)
     while frame.f_back and (
-        str(frame.f_globals.get("__name__")).split(".")[0] in _NOT_THE_USERS or frame.f_code.co_filename.startswith("<")
+        str(frame.f_globals.get("__name__")).split(".")[0] in _NOT_THE_USERS
+        or frame.f_code.co_filename.startswith(("<@beartype", "<frozen"))
     ):
         frame = frame.f_back
     place = frame.f_code.co_filename, frame.f_lineno, frame.f_globals.get("__name__")

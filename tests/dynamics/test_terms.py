@@ -14,6 +14,7 @@ from jaxtyping import Array, Float
 import myograd as mg
 from computed import OWN, loaded
 from myograd.dynamics.forward import _order
+from myograd.dynamics.kinematics import motion, pose
 from myograd.dynamics.terms import coupled_coordinates
 from myograd.force.term import Energy, Instant, Loads, Term
 from myograd.models import model_path
@@ -82,7 +83,8 @@ def some_state(model: mg.Model) -> tuple[Array, Array]:
 def test_the_equation_is_the_sum_of_its_terms(pair: tuple[mg.Model, mg.Model, Shuttle]):
     plain, more, term = pair
     q, u = some_state(plain)
-    now = Instant(0.0, q, u, None, None)  # pyright: ignore[reportArgumentType]  # it looks at q and u only
+    at = pose(plain, q)
+    now = Instant(0.0, q, u, at, motion(plain, q, u, at))
     udot = jnp.asarray(np.random.default_rng(4).normal(size=q.shape))
     for ours, expected in (
         (mg.mass_matrix(more, q), mg.mass_matrix(plain, q) + term.inertia(more, now)),

@@ -11,6 +11,7 @@ import hashlib
 import logging
 import threading
 from collections.abc import Callable, Iterable, Iterator
+from importlib.metadata import version
 from pathlib import Path
 from typing import Any
 
@@ -186,6 +187,11 @@ def registered(name: str, handler: Callable[..., Any], digest: str) -> str:
             with contextlib.suppress(RuntimeError):
                 code._cache = _SourcesCache(handler, digest)  # pyright: ignore[reportAttributeAccessIssue]
             code.compile()
+            if not code.address:
+                raise RuntimeError(
+                    f"Numba {version('numba')} names what it compiles otherwise than Myograd expects; "
+                    "install another version from 0.61 to 0.68"
+                )
             jax.ffi.register_ffi_target(name, jax.ffi.pycapsule(code.ctypes), platform="cpu")
             _KEPT[name] = code
     return name

@@ -29,7 +29,7 @@ def need_paths(model: Model, function: str, accept: tuple[str, ...]) -> None:
         )
 
 
-def muscle_rows(model: Model, rows: Float[Array, "m *rest"]) -> Float[Array, "m *rest"]:
+def muscle_rows(model: Model, rows: Float[Array, "paths *rest"]) -> Float[Array, "m *rest"]:
     """The rows of muscles, without those of other paths; NaN for muscles whose path could not be read."""
     rows = rows[: len(model.muscle_names)]
     unknown = np.ones((len(model.muscle_names), *[1] * (rows.ndim - 1)))

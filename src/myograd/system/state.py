@@ -22,5 +22,5 @@ class State(eqx.Module):
     """not used where activation follows the control at once"""
     fiber_length: Float[Array, "*n m"] = eqx.field(converter=as_array)
     """[m]; not used where the tendon is rigid"""
-    time: Float[Array, "*n"] | float = 0.0
+    time: Float[Array, "*n"] = eqx.field(converter=as_array, default=0.0)
     """[s]; matters to prescribed coordinates, and to terms that depend on it"""
