@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 from collections.abc import Mapping
 from dataclasses import dataclass
+from functools import partial
 from math import pi
 from pathlib import Path
 from typing import Any
@@ -27,7 +28,12 @@ deg = pi / 180
 
 
 def pose(
-    model: Model, values: Mapping[str, Any] | None = None, *, degrees: bool = False, **coordinates: Any
+    model: Model,
+    values: Mapping[str, Any] | None = None,
+    *,
+    degrees: bool = False,
+    accept: tuple[str, ...] = (),
+    **coordinates: Any,
 ) -> Float[Array, " c"]:
     """Coordinates [rad, m] of the default pose with some of them changed by name, and constraints satisfied.
 
@@ -35,6 +41,8 @@ def pose(
         mg.pose(model, {"knee_angle_r": -60, "pelvis_ty": 0.9}, degrees=True)
 
     `degrees`: angles are in degrees; translations are in metres always. What couplers set follows. Values may be traced.
+    `accept`: names of unsupported constraints to leave out. A coordinate that is called `values`, `degrees` or `accept` must be
+    among `values`.
     """
     chosen = {**(values or {}), **coordinates}
     q = model.default_pose()
@@ -50,7 +58,7 @@ def pose(
         if np.shape(value) != ():
             raise ModelError(f"coordinate {name!r} is one number, not an array of shape {np.shape(value)}")
         q = q.at[i].set(value * deg if degrees and model.names.rotational[i] else value)
-    return assemble(model, q)
+    return assemble(model, q, accept=accept)
 
 
 @dataclass(frozen=True, eq=False)
@@ -68,11 +76,12 @@ class Motion:
         return len(self.time)
 
 
-def read_motion(model: Model, source: Table | str | os.PathLike[str]) -> Motion:
+def read_motion(model: Model, source: Table | str | os.PathLike[str], accept: tuple[str, ...] = ()) -> Motion:
     """Poses from a table of coordinates over time: OpenSim's `.mot` of inverse kinematics, or a `.sto` of states.
 
     Degrees or radians as the header says. Columns are named after coordinates, or by OpenSim's path to them. Coordinates
-    without a column are at their defaults (a MotionWarning lists them), and constraints are satisfied.
+    without a column are at their defaults (a MotionWarning lists them), and constraints are satisfied,
+    but for unsupported ones that `accept` names.
     """
     table = source if isinstance(source, Table) else read_table(source)
     what = "the motion" if isinstance(source, Table) else quoted(Path(source))
@@ -91,23 +100,25 @@ def read_motion(model: Model, source: Table | str | os.PathLike[str]) -> Motion:
         shown = ", ".join(missing[:8]) + (f" and {len(missing) - 8} more" if len(missing) > 8 else "")
         warn(f"{what} has no column for {shown}: at the default there", MotionWarning)
     given = tuple(name for name, has in zip(model.coordinate_names, found.given, strict=True) if has)
-    return Motion(table.time, assembled(model, found.values, table.time, what), given)
+    return Motion(table.time, assembled(model, found.values, table.time, what, accept), given)
 
 
-def assembled(model: Model, q: np.ndarray, time: np.ndarray, what: str = "the motion") -> np.ndarray:
+def assembled(
+    model: Model, q: np.ndarray, time: np.ndarray, what: str = "the motion", accept: tuple[str, ...] = ()
+) -> np.ndarray:
     """Poses [n, c] at times [n] with constraints satisfied (`assemble`); raises at the first time at which they cannot be."""
-    found, failed = _assembled(model, jnp.asarray(q), jnp.asarray(time))
+    found, failed = _assembled(model, jnp.asarray(q), jnp.asarray(time), accept)
     if failed.any():
         row = int(np.argmax(failed))
         try:
-            assemble(model, q[row], time[row])
+            assemble(model, q[row], time[row], accept=accept)
         except ModelError as error:
             raise ModelError(f"{what} at {time[row]:g} s: {error}") from None
     return np.asarray(found)
 
 
-@jax.jit
+@partial(jax.jit, static_argnames="accept")
 def _assembled(
-    model: Model, q: Float[Array, "n c"], time: Float[Array, " n"]
+    model: Model, q: Float[Array, "n c"], time: Float[Array, " n"], accept: tuple[str, ...]
 ) -> tuple[Float[Array, "n c"], Bool[Array, " n"]]:
-    return jax.vmap(lambda q, time: checked(assemble)(model, q, time))(q, time)
+    return jax.vmap(lambda q, time: checked(assemble)(model, q, time, accept))(q, time)

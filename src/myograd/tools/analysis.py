@@ -10,7 +10,7 @@ import jax.numpy as jnp
 import numpy as np
 from jaxtyping import Array, Float
 
-from ..dynamics.entry import accepted
+from ..dynamics.entry import accepted, need_constraints
 from ..dynamics.poses import assembled, read_motion
 from ..errors import MyogradError
 from ..estimate.motions import differentiated
@@ -67,6 +67,7 @@ def analyze(
     if not model.muscle_names:
         raise MyogradError(f"{model.name!r} has no muscles to be analysed")
     accept = accepted(model, "analyze", accept)
+    need_constraints(model, "analyze", accept)
     need_forces(model, "analyze", accept)
     if motion is not None:
         along = _balanced(model, motion, activation, accept)
@@ -77,7 +78,7 @@ def analyze(
         along = _recorded(model, states, accept)
     controls = np.zeros((len(along.q), len(model.control_names)))
     controls[:, list(model.muscle_classes.control)] = along.activation
-    quantities, arms = quantities_over_time(model, along, jnp.asarray(controls))
+    quantities, arms = quantities_over_time(model, along, jnp.asarray(controls), accept)
     return Analysis(
         model=model,
         time=np.asarray(along.time),
@@ -88,7 +89,7 @@ def analyze(
 
 def _balanced(model: Model, motion: Source, activation: float | None, accept: tuple[str, ...]) -> State:
     """States along a motion, muscles in equilibrium."""
-    found = read_motion(model, motion)
+    found = read_motion(model, motion, accept)
     q, u, _ = (jnp.asarray(x) for x in differentiated(model, found.time, found.q))
     level = default_activation(model) if activation is None else jnp.full(len(model.muscle_names), float(activation))
     return _equilibrium(model, jnp.asarray(found.time), q, u, jnp.broadcast_to(level, (len(q), len(level))), accept)
@@ -99,7 +100,7 @@ def _recorded(model: Model, states: Source, accept: tuple[str, ...]) -> State:
     with about(states):
         table = table_of(states, "the states")
         values = state_columns(model, table)
-    q = jnp.asarray(assembled(model, values["value"], table.time, "the states"))
+    q = jnp.asarray(assembled(model, values["value"], table.time, "the states", accept))
     time, u, activation = (jnp.asarray(x) for x in (table.time, values["speed"], values["activation"]))
     fibers = values["fiber_length"]
     if np.isnan(fibers).any():
