@@ -114,6 +114,7 @@ def assembled(
             assemble(model, q[row], time[row], accept=accept)
         except ModelError as error:
             raise ModelError(f"{what} at {time[row]:g} s: {error}") from None
+        raise AssertionError(f"{what} at {time[row]:g} s: cannot be assembled with all others, but can alone")
     return np.asarray(found)
 
 
