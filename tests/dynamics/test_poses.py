@@ -120,10 +120,8 @@ def test_a_pose_that_cannot_be_assembled_is_named_by_its_time():
 
 def test_a_failure_without_an_error_gives_no_numbers(leg: mg.Model, monkeypatch: pytest.MonkeyPatch):
     """A check that fails for many poses at once, but not for the one alone."""
-    monkeypatch.setattr(poses, "_assembled", lambda model, q, time, accept: (q * np.nan, np.ones(len(q), bool)))
-    with pytest.raises(
-        AssertionError, match=r"the motion at 0\.5 s: cannot be assembled with all others, but can alone"
-    ):
+    monkeypatch.setattr(poses, "_mapped", lambda *given: (np.full((1, 3), np.nan), np.ones(1, bool)))
+    with pytest.raises(AssertionError, match=r"the motion at 0\.5 s: a check failed for all times at once"):
         poses.assembled(leg, np.zeros((1, 3)), np.array([0.5]))
 
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from functools import partial
 from math import pi
@@ -20,7 +20,7 @@ from ..files.motions import table_coordinates
 from ..files.tables.formats import read_table
 from ..files.tables.table import Table
 from ..model.model import Model
-from .assembly import assemble
+from .assembly import assemble, project_speeds
 from .guard import checked
 
 deg = pi / 180
@@ -107,19 +107,43 @@ def assembled(
     model: Model, q: np.ndarray, time: np.ndarray, what: str = "the motion", accept: tuple[str, ...] = ()
 ) -> np.ndarray:
     """Poses [n, c] at times [n] with constraints satisfied (`assemble`); raises at the first time at which they cannot be."""
-    found, failed = _assembled(model, jnp.asarray(q), jnp.asarray(time), accept)
+    return _at_all_times(assemble, model, (q,), time, what, accept)
+
+
+def projected(
+    model: Model, q: np.ndarray, u: np.ndarray, time: np.ndarray, what: str = "the motion", accept: tuple[str, ...] = ()
+) -> np.ndarray:
+    """Speeds [n, c] at poses and times with constraints satisfied (`project_speeds`); raises as `assembled` does."""
+    return _at_all_times(project_speeds, model, (q, u), time, what, accept)
+
+
+def _at_all_times(
+    function: Callable[..., Array],
+    model: Model,
+    rows: tuple[np.ndarray, ...],
+    time: np.ndarray,
+    what: str,
+    accept: tuple[str, ...],
+) -> np.ndarray:
+    found, failed = _mapped(function, model, tuple(map(jnp.asarray, rows)), jnp.asarray(time), accept)
     if failed.any():
         row = int(np.argmax(failed))
         try:
-            assemble(model, q[row], time[row], accept=accept)
+            function(model, *(values[row] for values in rows), time[row], accept=accept)
         except ModelError as error:
             raise ModelError(f"{what} at {time[row]:g} s: {error}") from None
-        raise AssertionError(f"{what} at {time[row]:g} s: cannot be assembled with all others, but can alone")
+        raise AssertionError(
+            f"{what} at {time[row]:g} s: a check failed for all times at once, but not for this one alone"
+        )
     return np.asarray(found)
 
 
-@partial(jax.jit, static_argnames="accept")
-def _assembled(
-    model: Model, q: Float[Array, "n c"], time: Float[Array, " n"], accept: tuple[str, ...]
+@partial(jax.jit, static_argnames=("function", "accept"))
+def _mapped(
+    function: Callable[..., Array],
+    model: Model,
+    rows: tuple[Float[Array, "n c"], ...],
+    time: Float[Array, " n"],
+    accept: tuple[str, ...],
 ) -> tuple[Float[Array, "n c"], Bool[Array, " n"]]:
-    return jax.vmap(lambda q, time: checked(assemble)(model, q, time, accept))(q, time)
+    return jax.vmap(lambda time, *row: checked(function)(model, *row, time, accept))(time, *rows)

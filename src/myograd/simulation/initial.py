@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import Any
 
 import jax.numpy as jnp
@@ -41,20 +42,21 @@ def state_from_table(model: Model, table: Table, time: float | None = None, acce
     `.../fiber_length`), or as coordinates alone. Coordinates that have no column are at their defaults, speeds without one are
     zero, fibres in equilibrium. Constraints are satisfied by moving as little as they need.
     """
-    values = state_columns(model, table)
+    need_numbers(table, "states")
     row = 0
     if time is not None:
         row = int(np.argmin(np.abs(table.time - time)))
         if abs(table.time[row] - time) > 1e-6:
             raise ModelError(f"the table has no row at {time:g} s; nearest is {table.time[row]:g} s")
-    state = initial_state(model, *(values[kind][row] for kind in ("value", "speed", "activation")), accept=accept)
-    fibers = np.where(np.isnan(values["fiber_length"][row]), state.fiber_length, values["fiber_length"][row])
+    values = state_columns(model, replace(table, time=table.time[[row]], data=table.data[[row]]), accept)
+    state = initial_state(model, *(values[kind][0] for kind in ("value", "speed", "activation")), accept=accept)
+    fibers = np.where(np.isnan(values["fiber_length"][0]), state.fiber_length, values["fiber_length"][0])
     return State(state.q, state.u, state.activation, jnp.asarray(fibers), jnp.asarray(float(table.time[row])))
 
 
-def state_columns(model: Model, table: Table) -> dict[str, np.ndarray]:
+def state_columns(model: Model, table: Table, accept: tuple[str, ...] = ()) -> dict[str, np.ndarray]:
     """`value` and `speed` [n, c], `activation` and `fiber_length` [n, m] of a table of states, in radians and metres. What has no
-    column is at its default, at rest, or, of fibres, NaN."""
+    column is at its default, at rest, or, of fibres, NaN. Raises at the first gap, but for muscles that `accept` names."""
     need_numbers(table, "states")
     n = len(table)
     values = {
@@ -64,17 +66,26 @@ def state_columns(model: Model, table: Table) -> dict[str, np.ndarray]:
         "fiber_length": np.full((n, len(model.muscle_names)), np.nan),
     }
     for name, column in zip(table.names, table.data.T, strict=True):
-        owner, _, kind = name.rpartition("/") if name.count("/") > 1 else (name, "", "value")
-        owner = owner.rsplit("/", 1)[-1]
+        owner, kind = state_of_column(name)
         known = model.coordinate_names if kind in ("value", "speed") else model.muscle_names
         if kind not in values or owner not in known:
             raise ModelError(f"column {name!r} is not a state of {model.name!r}{nearest(owner, known)}")
+        gaps = ~np.isfinite(column)
+        if gaps.any() and owner not in accept:
+            when = table.time[int(np.argmax(gaps))]
+            raise ModelError(f"column {name!r} is not finite at {when:g} s; fill the gap, or cut")
         i = known.index(owner)
         rotational = kind in ("value", "speed") and model.names.rotational[i]
         if rotational and kind == "value" and not table.in_degrees:
             need_radians(f"column {name!r}", float(np.nanmax(np.abs(column), initial=0.0)))
         values[kind][:, i] = np.deg2rad(column) if table.in_degrees and rotational else column
     return values
+
+
+def state_of_column(name: str) -> tuple[str, str]:
+    """What a column of a table of states is about: a coordinate or muscle, and `value`, `speed`, `activation`, ..."""
+    owner, _, kind = name.rpartition("/") if name.count("/") > 1 else (name, "", "value")
+    return owner.rsplit("/", 1)[-1], kind
 
 
 def default_activation(model: Model) -> Array:

@@ -4,6 +4,7 @@ forces, powers and moment arms."""
 from __future__ import annotations
 
 from dataclasses import dataclass
+from functools import partial
 
 import jax
 import jax.numpy as jnp
@@ -11,12 +12,12 @@ import numpy as np
 from jaxtyping import Array, Float
 
 from ..dynamics.entry import accepted, need_constraints
-from ..dynamics.poses import assembled, read_motion
-from ..errors import MyogradError
+from ..dynamics.poses import assembled, projected, read_motion
+from ..errors import MotionWarning, MyogradError, warn
 from ..estimate.motions import differentiated
 from ..files.tables.table import Table
 from ..model.model import Model
-from ..simulation.initial import default_activation, state_columns
+from ..simulation.initial import default_activation, state_columns, state_of_column
 from ..system.forces import need_forces
 from ..system.muscle_analysis import quantities_over_time
 from ..system.rates import equilibrium_state
@@ -96,12 +97,14 @@ def _balanced(model: Model, motion: Source, activation: float | None, accept: tu
 
 
 def _recorded(model: Model, states: Source, accept: tuple[str, ...]) -> State:
-    """States as a table has them; fibres that it lacks are in equilibrium."""
+    """States as a table has them, constraints satisfied; fibres that it lacks are in equilibrium."""
     with about(states):
         table = table_of(states, "the states")
-        values = state_columns(model, table)
-    q = jnp.asarray(assembled(model, values["value"], table.time, "the states", accept))
-    time, u, activation = (jnp.asarray(x) for x in (table.time, values["speed"], values["activation"]))
+        values = state_columns(model, table, accept)
+        _warn_of_missing(model, table)
+        q = assembled(model, values["value"], table.time, "the states", accept)
+        u = projected(model, q, values["speed"], table.time, "the states", accept)
+    time, q, u, activation = (jnp.asarray(x) for x in (table.time, q, u, values["activation"]))
     fibers = values["fiber_length"]
     if np.isnan(fibers).any():
         balanced = _equilibrium(model, time, q, u, activation, accept)
@@ -109,6 +112,18 @@ def _recorded(model: Model, states: Source, accept: tuple[str, ...]) -> State:
     return State(q, u, activation, jnp.asarray(fibers), time)
 
 
+def _warn_of_missing(model: Model, table: Table) -> None:
+    """Of free coordinates without a column; others follow by constraints."""
+    given = {state_of_column(name) for name in table.names}
+    free = [model.coordinate_names[i] for i in model.constraints.free]
+    for kind, instead in (("value", "at the default"), ("speed", "at rest")):
+        missing = [name for name in free if (name, kind) not in given]
+        if missing:
+            shown = ", ".join(missing[:8]) + (f" and {len(missing) - 8} more" if len(missing) > 8 else "")
+            warn(f"the states have no {kind} of {shown}: {instead} there", MotionWarning)
+
+
+@partial(jax.jit, static_argnames="accept")
 def _equilibrium(
     model: Model,
     time: Float[Array, " n"],
@@ -117,7 +132,5 @@ def _equilibrium(
     activation: Float[Array, "n m"],
     accept: tuple[str, ...],
 ) -> State:
-    balanced = jax.jit(
-        lambda model, *rows: jax.lax.map(lambda row: equilibrium_state(model, *row, accept=accept), rows, batch_size=32)
-    )(model, q, u, activation)
+    balanced = jax.lax.map(lambda row: equilibrium_state(model, *row, accept=accept), (q, u, activation), batch_size=32)
     return State(balanced.q, balanced.u, balanced.activation, balanced.fiber_length, time)

@@ -151,8 +151,9 @@ class _Start:
             self.time = float(initial.time)
         elif initial is not None:
             with about(initial):
-                self.initial = table_of(initial, "the initial state")
-                state_columns(model, self.initial)  # raises for columns that are no states
+                table = table_of(initial, "the initial state")
+                self.initial = replace(table, time=table.time[:1], data=table.data[:1])
+                state_columns(model, self.initial, accept)  # raises for columns that are no states, and for gaps
             self.time = float(self.initial.time[0])
 
     def state(self) -> State:
