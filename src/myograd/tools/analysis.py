@@ -17,7 +17,7 @@ from ..errors import MotionWarning, MyogradError, warn
 from ..estimate.motions import differentiated
 from ..files.tables.table import Table
 from ..model.model import Model
-from ..simulation.initial import default_activation, state_columns, state_of_column
+from ..simulation.initial import default_activation, known_fibers, state_columns, state_of_column
 from ..system.forces import need_forces
 from ..system.muscle_analysis import quantities_over_time
 from ..system.rates import equilibrium_state
@@ -104,8 +104,8 @@ def _recorded(model: Model, states: Source, accept: tuple[str, ...]) -> State:
         _warn_of_missing(model, table)
         q = assembled(model, values["value"], table.time, "the states", accept)
         u = projected(model, q, values["speed"], table.time, "the states", accept)
+        fibers = known_fibers(model, q, values, table.time, accept)
     time, q, u, activation = (jnp.asarray(x) for x in (table.time, q, u, values["activation"]))
-    fibers = values["fiber_length"]
     if np.isnan(fibers).any():
         balanced = _equilibrium(model, time, q, u, activation, accept)
         fibers = np.where(np.isnan(fibers), balanced.fiber_length, fibers)
