@@ -61,7 +61,8 @@ def analyze(
 
     `motion`: coordinates over time (`.mot`), whose speeds are those of splines through them, as OpenSim's; muscles are then in
     equilibrium at `activation`, or at the file's default. `states`: coordinates, speeds, activations and fibre lengths, as
-    `simulate` and OpenSim write them. One of the two is needed.
+    `simulate` and OpenSim write them; speeds obey the constraints, and a MotionWarning lists columns that are missing. One of the
+    two is needed. `accept`: names of unsupported parts of the file to leave out.
     """
     if (motion is None) == (states is None):
         raise MyogradError("analyze takes either a motion (coordinates over time) or states, one of the two")
