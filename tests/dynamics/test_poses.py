@@ -11,6 +11,7 @@ import numpy as np
 import pytest
 
 import myograd as mg
+from myograd.dynamics import poses
 
 
 @pytest.fixture(scope="module")
@@ -115,6 +116,13 @@ def test_a_pose_that_cannot_be_assembled_is_named_by_its_time():
     table = mg.Table(np.array([0.5, 0.6]), np.zeros((2, len(loop.coordinate_names))), loop.coordinate_names)
     with pytest.raises(mg.ModelError, match=r"the motion at 0\.5 s: the model cannot be assembled"):
         mg.read_motion(loop, table)
+
+
+def test_a_failure_without_an_error_gives_no_numbers(leg: mg.Model, monkeypatch: pytest.MonkeyPatch):
+    """A check that fails for many poses at once, but not for the one alone."""
+    monkeypatch.setattr(poses, "_mapped", lambda *given: (np.full((1, 3), np.nan), np.ones(1, bool)))
+    with pytest.raises(AssertionError, match=r"the motion at 0\.5 s: a check failed for all times at once"):
+        poses.assembled(leg, np.zeros((1, 3)), np.array([0.5]))
 
 
 def test_opensims_inverse_kinematics_is_read(pack: Path, public_model: Callable[[str], Path]):

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import functools
+import re
 
 import equinox as eqx
 import jax
@@ -12,6 +13,7 @@ import pytest
 from typer.testing import CliRunner
 
 import myograd as mg
+from muscle_bench import bench
 from myograd import models
 from myograd.app.cli import app
 from myograd.errors import ModelError, MyogradError
@@ -224,6 +226,37 @@ def test_states_return_from_their_table(tmp_path):
         mg.state_from_table(model, table, time=0.2345)
     with pytest.raises(ModelError, match="'wrist' is not a state"):
         mg.state_from_table(model, Table(np.zeros(1), np.zeros((1, 1)), ("wrist",)))
+
+
+def test_tendon_forces_return_as_fibres():
+    """DeGrooteFregly2016Muscle, whose state in OpenSim is the force in the tendon: fibres out of balance, and folded back where
+    the path is shorter than the slack tendon."""
+    description = bench()
+    description.muscles = [
+        muscle for muscle in description.muscles if muscle.name in ("damped", "smooth", "smooth_rigid")
+    ]
+    model = mg.compile_model(description)
+    elastic = ~np.array(model.muscle_classes.rigid_tendon)
+    slack = np.asarray(model.muscles.tendon_slack_length)[model.muscle_names.index("smooth")]
+    time, places = np.array([0.0, 1.0]), (0.3, slack - 0.001)
+    at = [mg.initial_state(model, [place], [0.1], 0.4) for place in places]
+    state = jax.tree.map(lambda *rows: jnp.stack(rows), *at)
+    state = mg.State(state.q, state.u, state.activation, 1.03 * state.fiber_length, jnp.asarray(time))
+    table = mg.state_table(model, mg.Trajectory(state.time, state, jnp.zeros((2, len(model.control_names))), 0, 0))
+    assert "/forceset/smooth/normalized_tendon_force" in table and "/forceset/smooth/fiber_length" not in table
+    for row, when in enumerate(time.tolist()):
+        back = mg.state_from_table(model, table, when)
+        np.testing.assert_allclose(back.fiber_length[elastic], state.fiber_length[row][elastic], rtol=1e-9)
+    along = mg.tools.analyze(model, states=table).quantities["FiberLength"]
+    np.testing.assert_allclose(along[:, elastic], state.fiber_length[:, elastic], rtol=1e-9)
+    for force in (-0.3, 1e9):
+        odd = Table(time[:1], np.array([[force]]), ("/forceset/smooth/normalized_tendon_force",))
+        with pytest.raises(
+            ModelError, match=f"smooth at 0 s: no fibre fits its path while its tendon bears {re.escape(f'{force:g}')}"
+        ):
+            mg.state_from_table(model, odd)
+    with pytest.raises(ModelError, match="is not a state"):
+        mg.state_from_table(model, Table(time[:1], np.ones((1, 1)), ("/forceset/damped/normalized_tendon_force",)))
 
 
 def test_command_line_writes_what_opensim_reads(tmp_path, opensim):

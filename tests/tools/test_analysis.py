@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from dataclasses import replace
 from pathlib import Path
 
 import numpy as np
 import pytest
 
 import myograd as mg
+from myograd.tools import analysis
 
 TIME = np.linspace(0.0, 1.0, 21)
 
@@ -46,6 +48,13 @@ def opensims(opensim, model: Path, motion: Path, folder: Path) -> dict[str, mg.T
 @pytest.fixture(scope="module")
 def leg() -> mg.Model:
     return mg.load_model("planar_leg")
+
+
+@pytest.fixture(scope="module")
+def states(leg: mg.Model) -> mg.Table:
+    """Of a short simulation."""
+    motion = mg.simulate(leg, mg.initial_state(leg), np.full(len(leg.control_names), 0.3), at=[0.01, 0.02, 0.03])
+    return mg.state_table(leg, motion)
 
 
 def test_everything_is_opensims(leg: mg.Model, opensim, tmp_path: Path, measured: Callable[..., None]):
@@ -105,6 +114,44 @@ def test_results_are_saved_under_opensims_names(leg: mg.Model, tmp_path: Path):
 def test_what_cannot_be_analysed_is_told(leg: mg.Model, arguments: dict, message: str):
     with pytest.raises(mg.MyogradError, match=message):
         mg.tools.analyze(leg, **arguments)
+
+
+def test_another_motion_compiles_nothing(leg: mg.Model):
+    mg.tools.analyze(leg, swing(leg), activation=0.2)
+    traced = analysis._equilibrium._cache_size()
+    mg.tools.analyze(leg, swing(leg), activation=0.3)
+    assert analysis._equilibrium._cache_size() == traced > 0
+
+
+@pytest.mark.parametrize("kind", ["value", "speed", "activation", "fiber_length"])
+def test_a_gap_in_the_states_is_told(leg: mg.Model, states: mg.Table, kind: str):
+    column = next(i for i, name in enumerate(states.names) if name.endswith(f"/{kind}"))
+    data = states.data.copy()
+    data[1, column] = np.nan
+    with pytest.raises(mg.ModelError, match=rf"column '{states.names[column]}' is not finite at 0\.02 s; fill the gap"):
+        mg.tools.analyze(leg, states=replace(states, data=data))
+
+
+def test_speeds_that_are_missing_are_told(leg: mg.Model, states: mg.Table):
+    keep = [i for i, name in enumerate(states.names) if not name.endswith("knee_flexion/speed")]
+    table = mg.Table(states.time, states.data[:, keep], tuple(states.names[i] for i in keep))
+    with pytest.warns(mg.MotionWarning, match="the states have no speed of knee_flexion: at rest there"):
+        mg.tools.analyze(leg, states=table)
+
+
+def test_coupled_coordinates_move_along():
+    """Speeds of states obey the constraints, although only free coordinates have a column."""
+    model = mg.load_model("coupled_mechanism")
+    q = mg.pose(model)
+    free = [model.coordinate_names[i] for i in model.constraints.free]
+    names = tuple(f"/jointset/it/{name}/{kind}" for kind in ("value", "speed") for name in free)
+    row = np.concatenate([np.asarray(q)[model.constraints.free], np.ones(len(free))])
+    found = mg.tools.analyze(model, states=mg.Table(np.zeros(1), row[None], names))
+    u = mg.project_speeds(model, q, np.ones(len(q)))
+    lengthening = -found.quantities["MuscleActuatorPower"][0] / found.quantities["TendonForce"][0]
+    np.testing.assert_allclose(lengthening, mg.muscle_speeds(model, q, u), rtol=1e-9)
+    alone = np.isin(np.arange(len(q)), model.constraints.free).astype(float)
+    assert not np.allclose(lengthening, mg.muscle_speeds(model, q, alone), rtol=1e-3)  # or the model would not tell
 
 
 def test_a_model_without_muscles_is_told():

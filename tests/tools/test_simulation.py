@@ -179,3 +179,31 @@ def test_files_of_another_kind_are_named(argument: str, name: str, message: str,
     given: dict[str, Any] = {argument: tmp_path / name}
     with pytest.raises(mg.MyogradError, match=message):
         mg.tools.simulate(leg(), **given)
+
+
+def test_what_is_accepted_stays_accepted(tmp_path: Path):
+    """A constraint and a force that are not computed are left out of poses, analyses and everything that is saved."""
+    text = mg.models.model_path("double_pendulum").read_text()
+    start = text.index("<objects>", text.index("<ForceSet")) + len("<objects>")
+    text = text[:start] + '<ExpressionBasedPointToPointForce name="mat"/>' + text[start:]
+    odd = '<ConstraintSet name="constraintset"><objects><RollingOnSurfaceConstraint name="roll"/></objects></ConstraintSet>'
+    (tmp_path / "odd.osim").write_text(text.replace("</Model>", f"{odd}</Model>"))
+    model, accept = mg.load_model(tmp_path / "odd.osim"), ("mat", "roll")
+    name = model.coordinate_names[0]
+    motion = mg.Table(np.linspace(0, 1, 6), np.zeros((6, len(model.coordinate_names))), model.coordinate_names)
+    for refused in (
+        lambda: mg.pose(model, {name: 0.1}),
+        lambda: mg.read_motion(model, motion),
+        lambda: mg.tools.analyze(model, motion, accept=("mat",)),
+    ):
+        with pytest.raises(mg.UnsupportedError, match="RollingOnSurfaceConstraint 'roll'"):
+            refused()
+    assert float(mg.pose(model, {name: 0.1}, accept=accept)[0]) == 0.1
+    assert len(mg.read_motion(model, motion, accept=accept)) == 6
+    along = mg.tools.analyze(model, motion, accept=accept)
+    assert np.isfinite(along.quantities["TendonForce"]).all()
+    moved = mg.tools.simulate(model, duration=0.02, accept=accept)
+    assert moved.accept == accept
+    assert "MuscleAnalysis_TendonForce" in moved.tables()
+    again = mg.tools.analyze(model, states=moved.states(), accept=accept)
+    np.testing.assert_allclose(again.quantities["TendonForce"], moved.forces().columns(model.muscle_names), rtol=1e-12)

@@ -2,18 +2,23 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import Any
 
+import jax
 import jax.numpy as jnp
 import numpy as np
-from jaxtyping import Array
+from jaxtyping import Array, Float
 
 from .._arrays import as_array
 from ..dynamics.assembly import assemble, project_speeds
+from ..dynamics.kinematics import pose
 from ..errors import ModelError, nearest
 from ..files.tables.table import Table, need_numbers, need_radians
-from ..model.description.muscle_properties import NUMBERS
+from ..model.description.muscle_properties import DE_GROOTE_FREGLY, NUMBERS
 from ..model.model import Model
+from ..muscle.classes.degroote_fregly import fiber_of_tension
+from ..path.length import lengths_and_gradient
 from ..system.rates import equilibrium_state
 from ..system.state import State
 
@@ -38,23 +43,27 @@ def state_from_table(model: Model, table: Table, time: float | None = None, acce
     """The state in the row of a table at `time`, or in the first row.
 
     Columns are named as OpenSim names states (`/jointset/elbow/flexion/value`, `.../speed`, `/forceset/BIC/activation`,
-    `.../fiber_length`), or as coordinates alone. Coordinates that have no column are at their defaults, speeds without one are
-    zero, fibres in equilibrium. Constraints are satisfied by moving as little as they need.
+    `.../fiber_length`, or `.../normalized_tendon_force` of DeGrooteFregly2016Muscle), or as coordinates alone. Coordinates that
+    have no column are at their defaults, speeds without one are zero, fibres in equilibrium. Constraints are satisfied by moving
+    as little as they need.
     """
-    values = state_columns(model, table)
+    need_numbers(table, "states")
     row = 0
     if time is not None:
         row = int(np.argmin(np.abs(table.time - time)))
         if abs(table.time[row] - time) > 1e-6:
             raise ModelError(f"the table has no row at {time:g} s; nearest is {table.time[row]:g} s")
-    state = initial_state(model, *(values[kind][row] for kind in ("value", "speed", "activation")), accept=accept)
-    fibers = np.where(np.isnan(values["fiber_length"][row]), state.fiber_length, values["fiber_length"][row])
+    values = state_columns(model, replace(table, time=table.time[[row]], data=table.data[[row]]), accept)
+    state = initial_state(model, *(values[kind][0] for kind in ("value", "speed", "activation")), accept=accept)
+    known = known_fibers(model, np.asarray(state.q)[None], values, table.time[[row]], accept)[0]
+    fibers = np.where(np.isnan(known), state.fiber_length, known)
     return State(state.q, state.u, state.activation, jnp.asarray(fibers), jnp.asarray(float(table.time[row])))
 
 
-def state_columns(model: Model, table: Table) -> dict[str, np.ndarray]:
-    """`value` and `speed` [n, c], `activation` and `fiber_length` [n, m] of a table of states, in radians and metres. What has no
-    column is at its default, at rest, or, of fibres, NaN."""
+def state_columns(model: Model, table: Table, accept: tuple[str, ...] = ()) -> dict[str, np.ndarray]:
+    """`value` and `speed` [n, c], `activation`, `fiber_length` and `normalized_tendon_force` [n, m] of a table of states, in
+    radians and metres. What has no column is at its default, at rest, or, of fibres and tendons, NaN. Raises at the first
+    gap, but for muscles that `accept` names."""
     need_numbers(table, "states")
     n = len(table)
     values = {
@@ -62,19 +71,69 @@ def state_columns(model: Model, table: Table) -> dict[str, np.ndarray]:
         "speed": np.zeros((n, len(model.coordinate_names))),
         "activation": np.tile(np.asarray(default_activation(model)), (n, 1)),
         "fiber_length": np.full((n, len(model.muscle_names)), np.nan),
+        "normalized_tendon_force": np.full((n, len(model.muscle_names)), np.nan),
     }
+    tendons = [name for name, has in zip(model.muscle_names, _tendon_states(model), strict=True) if has]
     for name, column in zip(table.names, table.data.T, strict=True):
-        owner, _, kind = name.rpartition("/") if name.count("/") > 1 else (name, "", "value")
-        owner = owner.rsplit("/", 1)[-1]
+        owner, kind = state_of_column(name)
         known = model.coordinate_names if kind in ("value", "speed") else model.muscle_names
-        if kind not in values or owner not in known:
-            raise ModelError(f"column {name!r} is not a state of {model.name!r}{nearest(owner, known)}")
+        having = tendons if kind == "normalized_tendon_force" else known
+        if kind not in values or owner not in having:
+            raise ModelError(f"column {name!r} is not a state of {model.name!r}{nearest(owner, having)}")
+        gaps = ~np.isfinite(column)
+        if gaps.any() and owner not in accept:
+            when = table.time[int(np.argmax(gaps))]
+            raise ModelError(f"column {name!r} is not finite at {when:g} s; fill the gap, or cut")
         i = known.index(owner)
         rotational = kind in ("value", "speed") and model.names.rotational[i]
         if rotational and kind == "value" and not table.in_degrees:
             need_radians(f"column {name!r}", float(np.nanmax(np.abs(column), initial=0.0)))
         values[kind][:, i] = np.deg2rad(column) if table.in_degrees and rotational else column
     return values
+
+
+def known_fibers(
+    model: Model, q: np.ndarray, values: dict[str, np.ndarray], time: np.ndarray, accept: tuple[str, ...] = ()
+) -> np.ndarray:
+    """Fibre lengths [n, m] as the columns of a table say (`state_columns`) at poses q [n, c]: directly, or by the force in the
+    tendon. NaN for muscles that have neither."""
+    fibers, tension = values["fiber_length"], values["normalized_tendon_force"]
+    by_tendon = np.isnan(fibers) & np.isfinite(tension)
+    if not by_tendon.any():
+        return fibers
+    found = np.where(by_tendon, _fibers_of_tensions(model, jnp.asarray(q), jnp.asarray(tension)), fibers)
+    wrong = np.argwhere(by_tendon & np.isnan(found) & ~np.isin(model.muscle_names, accept))
+    if len(wrong):
+        row, i = wrong[0]
+        raise ModelError(
+            f"{model.muscle_names[i]} at {time[row]:g} s: no fibre fits its path while its tendon bears "
+            f"{tension[row, i]:g} of its maximum isometric force (normalized_tendon_force)"
+        )
+    return found
+
+
+@jax.jit
+def _fibers_of_tensions(model: Model, q: Float[Array, "n c"], tension: Float[Array, "n m"]) -> Float[Array, "n m"]:
+    def at(row: tuple[Array, Array]) -> Float[Array, " m"]:
+        q, tension = row
+        length, _ = lengths_and_gradient(model, pose(model, q), q)
+        return fiber_of_tension(model.muscles, length[: len(tension)], tension)
+
+    return jax.lax.map(at, (q, tension), batch_size=32)
+
+
+def _tendon_states(model: Model) -> list[bool]:
+    """Whether OpenSim keeps the tendon's force as a state, for each muscle."""
+    classes = model.muscle_classes
+    return [
+        kind == DE_GROOTE_FREGLY and not rigid for kind, rigid in zip(classes.kind, classes.rigid_tendon, strict=True)
+    ]
+
+
+def state_of_column(name: str) -> tuple[str, str]:
+    """What a column of a table of states is about: a coordinate or muscle, and `value`, `speed`, `activation`, ..."""
+    owner, _, kind = name.rpartition("/") if name.count("/") > 1 else (name, "", "value")
+    return owner.rsplit("/", 1)[-1], kind
 
 
 def default_activation(model: Model) -> Array:

@@ -3,6 +3,8 @@ computes, under its names."""
 
 from __future__ import annotations
 
+from functools import partial
+
 import jax
 import jax.numpy as jnp
 from jaxtyping import Array, Float
@@ -63,13 +65,13 @@ def muscle_quantities(model: Model, state: State, controls: Float[Array, " k"]) 
     }
 
 
-@jax.jit
+@partial(jax.jit, static_argnames="accept")
 def quantities_over_time(
-    model: Model, states: State, controls: Float[Array, "n k"]
+    model: Model, states: State, controls: Float[Array, "n k"], accept: tuple[str, ...] = ()
 ) -> tuple[dict[str, Float[Array, "n m"]], Float[Array, "n m c"]]:
     """Every quantity, and all moment arms, of states with time as their first axis."""
 
     def at(state: State, controls: Float[Array, " k"]) -> tuple[dict[str, Array], Array]:
-        return muscle_quantities(model, state, controls), moment_arms(model, state.q)
+        return muscle_quantities(model, state, controls), moment_arms(model, state.q, accept=accept)
 
     return jax.lax.map(lambda row: at(*row), (states, controls), batch_size=32)

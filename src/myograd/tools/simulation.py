@@ -41,6 +41,8 @@ class Simulation(Result):
     """until it stopped, if it did"""
     stopped: str = ""
     """why it ended early; "" if it did not"""
+    accept: tuple[str, ...] = ()
+    """unsupported parts of the file that were left out"""
 
     def states(self) -> Table:
         """Under OpenSim's names (`state_table`)."""
@@ -57,7 +59,9 @@ class Simulation(Result):
 
     def analysis(self) -> Analysis:
         """Lengths, velocities, forces, powers and moment arms of the muscles along the motion."""
-        quantities, arms = quantities_over_time(self.model, self.trajectory.state, self.trajectory.controls)
+        quantities, arms = quantities_over_time(
+            self.model, self.trajectory.state, self.trajectory.controls, self.accept
+        )
         return Analysis(
             model=self.model,
             time=np.asarray(self.trajectory.time),
@@ -129,9 +133,13 @@ def simulate(
             raise
         why = str(stop)
         return Simulation(
-            model=model, trajectory=stop.trajectory, stopped=why, messages=(f"the simulation stopped early: {why}",)
+            model=model,
+            trajectory=stop.trajectory,
+            stopped=why,
+            accept=accept,
+            messages=(f"the simulation stopped early: {why}",),
         )
-    return Simulation(model=model, trajectory=trajectory)
+    return Simulation(model=model, trajectory=trajectory, accept=accept)
 
 
 class _Start:
@@ -143,8 +151,9 @@ class _Start:
             self.time = float(initial.time)
         elif initial is not None:
             with about(initial):
-                self.initial = table_of(initial, "the initial state")
-                state_columns(model, self.initial)  # raises for columns that are no states
+                table = table_of(initial, "the initial state")
+                self.initial = replace(table, time=table.time[:1], data=table.data[:1])
+                state_columns(model, self.initial, accept)  # raises for columns that are no states, and for gaps
             self.time = float(self.initial.time[0])
 
     def state(self) -> State:

@@ -105,6 +105,13 @@ def _given_fiber(p: MuscleValues, length: Vector, fiber_length: Vector) -> Fiber
     return fiber._replace(cos=jnp.where(length < p.tendon_slack_length, -fiber.cos, fiber.cos))
 
 
+def fiber_of_tension(p: MuscleValues, length: Vector, multiplier: Vector) -> Vector:
+    """Length [m] of the fibre that takes what a tendon under `multiplier`, OpenSim's state, leaves of the path. NaN where no
+    fibre does: it would have to fold back although the path is long enough for the slack tendon, or the other way round."""
+    along = length - p.tendon_slack_length * (1 + tendon_strain(p, multiplier))
+    return jnp.where((along < 0) == (length < p.tendon_slack_length), _fiber_along(p, along).length, jnp.nan)
+
+
 def shortest_fiber(p: MuscleValues) -> Vector:
     """As long as the muscle is wide: a path leaves no shorter one."""
     return jnp.maximum(fiber_width(p), TINY)
