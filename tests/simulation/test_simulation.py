@@ -195,6 +195,20 @@ def test_a_simulation_that_stops_says_why_and_keeps_what_it_has(how):
     assert np.isfinite(np.asarray(kept.state.q)).all() and len(kept.time) == len(kept.state.q)
 
 
+@pytest.mark.parametrize("integrator", ["adams", "tsit5"])
+def test_an_infinite_rate_ends_a_simulation(integrator):
+    """States become infinite, not NaN; the step must get shorter nevertheless."""
+
+    def torques(t, state):
+        return jnp.array([0.0, jnp.where(t > 0.3, jnp.inf, 0.0)])
+
+    with pytest.raises(mg.SimulationStopped, match=r"^at 0\.3\d* s no step, however short, was accurate") as stop:
+        mg.simulate(pendulum(), duration=0.5, torques=torques, integrator=integrator)
+    trajectory = stop.value.trajectory
+    assert trajectory is not None and trajectory.time[-1] >= 0.29
+    assert np.isfinite(trajectory.state.q).all() and trajectory.rejected < 200
+
+
 def test_energy_and_loops_over_ten_seconds():
     """A four-bar linkage without its muscles: nothing damps it, and its loop stays closed."""
     description = mg.read_osim(models.model_path("four_bar"))
