@@ -127,7 +127,8 @@ def _times(initial: State, duration: Any, at: Any) -> Any:
             raise ModelError(f"simulate: duration must be a positive number of seconds, not {duration}")
         rows = max(int(np.ceil(duration * OUTPUTS_PER_SECOND - 1e-9)), 1)
         return start + np.minimum(np.arange(rows + 1) / OUTPUTS_PER_SECOND, duration)
-    times = at if isinstance(at, Tracer) else np.asarray(at, float)
+    traced = any(isinstance(x, Tracer) for x in jax.tree.leaves(at))
+    times = jnp.asarray(at, float) if traced else np.asarray(at, float)
     if times.ndim != 1 or len(times) < 1:
         raise ModelError(f"simulate: `at` must be a list of times, not of shape {times.shape}")
     if not isinstance(times, Tracer) and not isinstance(start, Tracer):
