@@ -20,6 +20,7 @@ from jaxtyping import Array, Float
 from .._arrays import as_array
 from ..dynamics.constraints import constraint_errors, speed_errors
 from ..dynamics.entry import need_constraints
+from ..dynamics.guard import quiet
 from ..dynamics.kinematics import pose
 from ..errors import ModelError, MyogradError
 from ..model.model import Model
@@ -237,7 +238,8 @@ def _outputs(system: Simulated, times: Any, y: ReducedState) -> tuple[State, Flo
 
     def row(t: Any, y: ReducedState) -> tuple[State, Float[Array, " k"]]:
         state = system.state(t, system.projected(t, y))
-        controls = system.controls(t, state)
+        with quiet():  # a check that fails in a feedback controller is told by `_reason`
+            controls = system.controls(t, state)
         return replace(state, activation=acting_activation(system.model, state.activation, controls)), controls
 
     return jax.vmap(row)(times, y)
