@@ -61,7 +61,6 @@ from .muscle.emg import emg_envelope as emg_envelope
 from .muscle.emg import emg_to_excitation as emg_to_excitation
 from .muscle.state import MuscleState as MuscleState
 from .simulation.controls import ControlSignal as ControlSignal
-from .simulation.initial import initial_state as initial_state
 from .simulation.initial import state_from_table as state_from_table
 from .simulation.run import SimulationStopped as SimulationStopped
 from .simulation.run import simulate as simulate
@@ -334,4 +333,19 @@ def path_points(model: Model, q: ArrayLike, arc_points: int = 9, accept: tuple[s
 def external_wrenches(model: Model, forces: ExternalForces, q: ArrayLike, time: ArrayLike) -> Float[Array, "bodies 6"]:
     """Moment [N m], then force at the body origin [N], on each body, in ground: what `forward_dynamics`, `inverse_dynamics` and
     `state_derivative` take as `wrenches`. A time outside the recording is an error; inside `jit`, it gives NaN."""
+    ...
+
+def initial_state(
+    model: Model,
+    q: Any = None,
+    u: Any = None,
+    activation: Any = None,
+    accept: tuple[str, ...] = (),
+    time: ArrayLike = 0.0,
+) -> State:
+    """Where a simulation may start: constraints satisfied, muscles in equilibrium.
+
+    q, u: coordinates and speeds; None for the file's defaults, and for rest. activation: one number for all muscles, or one for
+    each; None for the file's defaults. time [s]: of the start, which prescribed coordinates depend on.
+    """
     ...

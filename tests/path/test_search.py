@@ -53,7 +53,7 @@ def test_batches_of_batches(one_by_one):
 
 
 def test_a_batch_in_which_only_sizes_differ(one_by_one):
-    together = jax.vmap(found, (None, 0))(ANGLES[1, 2], SCALES)
+    together = jax.vmap(found, (None, 0))(jnp.asarray(ANGLES[1, 2]), SCALES)
     for one, all_ in zip(one_by_one, together, strict=True):
         np.testing.assert_allclose(all_, one[1, 2], rtol=0, atol=1e-12)
 

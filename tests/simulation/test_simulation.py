@@ -16,6 +16,7 @@ import myograd as mg
 from muscle_bench import bench
 from myograd import models
 from myograd.app.cli import app
+from myograd.app.console import out
 from myograd.errors import ModelError, MyogradError
 from myograd.files.tables.table import Table
 
@@ -165,6 +166,11 @@ def test_bad_starts_and_times_are_refused():
     broken = mg.State(start.q.at[1].set(jnp.nan), start.u, start.activation, start.fiber_length)
     with pytest.raises(ModelError, match="q of the start is not finite for 'elbow_angle'"):
         mg.simulate(model, broken)
+    with pytest.raises(ModelError, match="one_joint: activation is not between 0 and 1"):
+        mg.initial_state(model, activation=-0.1)
+    percent = mg.State(start.q, start.u, 5.0 + start.activation, start.fiber_length)
+    with pytest.raises(ModelError, match="one_joint: activation is above 1"):
+        mg.simulate(model, percent)
     for duration in (0.0, -1.0, float("nan")):
         with pytest.raises(ModelError, match="positive number of seconds"):
             mg.simulate(model, start, duration=duration)
@@ -195,6 +201,20 @@ def test_a_simulation_that_stops_says_why_and_keeps_what_it_has(how):
     kept = stop.value.trajectory
     assert kept is not None and 0.03 <= float(kept.time[-1]) <= 0.0501
     assert np.isfinite(np.asarray(kept.state.q)).all() and len(kept.time) == len(kept.state.q)
+
+
+@pytest.mark.parametrize("integrator", ["adams", "tsit5"])
+def test_an_infinite_rate_ends_a_simulation(integrator):
+    """States become infinite, not NaN; the step must get shorter nevertheless."""
+
+    def torques(t, state):
+        return jnp.array([0.0, jnp.where(t > 0.3, jnp.inf, 0.0)])
+
+    with pytest.raises(mg.SimulationStopped, match=r"^at 0\.3\d* s no step, however short, was accurate") as stop:
+        mg.simulate(pendulum(), duration=0.5, torques=torques, integrator=integrator)
+    trajectory = stop.value.trajectory
+    assert trajectory is not None and trajectory.time[-1] >= 0.29
+    assert np.isfinite(trajectory.state.q).all() and trajectory.rejected < 200
 
 
 def test_energy_and_loops_over_ten_seconds():
@@ -262,7 +282,7 @@ def test_tendon_forces_return_as_fibres():
 def test_command_line_writes_what_opensim_reads(tmp_path, opensim):
     controls = Table(np.array([0.0, 0.1]), np.full((2, 2), 0.3), ("/forceset/one_joint", "/forceset/two_joint"))
     mg.write_table(controls, tmp_path / "c.sto")
-    out = tmp_path / "s.sto"
+    states = tmp_path / "s.sto"
     run = CliRunner().invoke(
         app,
         [
@@ -271,19 +291,31 @@ def test_command_line_writes_what_opensim_reads(tmp_path, opensim):
             "--controls",
             str(tmp_path / "c.sto"),
             "--out",
-            str(out),
+            str(states),
             "--plot",
             str(tmp_path / "p.html"),
         ],
     )
     assert run.exit_code == 0, run.output
-    theirs = opensim.TimeSeriesTable(str(out))
+    theirs = opensim.TimeSeriesTable(str(states))
     assert theirs.getNumRows() == 11
     model = opensim.Model(str(models.model_path("double_pendulum")))
     model.initSystem()
-    states = opensim.StatesTrajectory.createFromStatesTable(model, theirs)
-    assert states.getSize() == 11
+    assert opensim.StatesTrajectory.createFromStatesTable(model, theirs).getSize() == 11
     assert "plotly" in (tmp_path / "p.html").read_text()
+
+
+def test_files_are_written_before_anything_is_printed(tmp_path, monkeypatch):
+    def broken(*_things: object, **_options: object) -> None:
+        raise MyogradError("nobody reads this")
+
+    monkeypatch.setattr(out, "print", broken)
+    files = {option: tmp_path / f"{option}.sto" for option in ("out", "controls-out", "forces")}
+    files |= {"plot": tmp_path / "p.html", "results": tmp_path / "all"}
+    options = [text for option, path in files.items() for text in (f"--{option}", str(path))]
+    with pytest.raises(MyogradError, match="nobody reads this"):
+        CliRunner().invoke(app, ["simulate", "double_pendulum", "--duration", "0.02", *options], catch_exceptions=False)
+    assert all(path.exists() for path in files.values()) and any(files["results"].iterdir())
 
 
 def test_command_line_refuses_and_says_why(tmp_path):
@@ -327,3 +359,29 @@ def test_a_check_that_fails_on_the_way_is_told():
     with pytest.raises(mg.SimulationStopped) as stop:
         mg.simulate(massless, mg.initial_state(massless), duration=0.1)
     assert str(stop.value) == f"at 0 s {said.value}"
+
+
+def test_a_check_that_fails_in_a_controller_is_told():
+    """A controller that calls an entry, whose matrix stops being positive definite on the way."""
+    model = pendulum()
+
+    def feedback(t, state):
+        mass = jnp.where(t > 0.02, -1.0, 1.0) * model.bodies.mass
+        lighter = eqx.tree_at(lambda m: m.bodies.mass, model, mass)
+        return 0.0 * mg.forward_dynamics(lighter, state.q, state.u)
+
+    with pytest.raises(mg.SimulationStopped, match=r"^at 0\.0[12]\d* s") as stop:
+        mg.simulate(model, None, feedback, 0.05)
+    assert stop.value.trajectory is not None and len(stop.value.trajectory) >= 2
+
+
+def test_times_may_be_traced_one_by_one():
+    model, start = pendulum(), mg.initial_state(pendulum(), q=[0.6, 0.3])
+
+    def end(t):
+        return mg.simulate(model, start, at=[0.01, t], forward_mode=True).state.q[-1]
+
+    q, rate = jax.jvp(end, (0.02,), (1.0,))
+    whole = mg.simulate(model, start, at=[0.01, 0.02]).at(-1)
+    np.testing.assert_allclose(q, whole.q, atol=1e-6)
+    np.testing.assert_allclose(rate, whole.u, atol=1e-3)

@@ -14,10 +14,12 @@ import pytest
 
 import myograd as mg
 from force_bench import bench, skeleton
+from myograd.app.simulation_plot import panels
 from myograd.model.description import (
     CoordinateActuator,
     CoordinateLimitForce,
     Ligament,
+    LinearFunction,
     PathActuator,
     PathSpring,
     SpringGeneralizedForce,
@@ -118,13 +120,38 @@ def test_everything_is_saved(tmp_path: Path):
     )
 
 
-def test_activations_are_those_that_act():
+def test_activations_are_shown_as_they_act_and_kept_as_they_are():
     """Without excitation the integrated state sinks below the least activation; OpenSim's getActivation does not."""
-    result = mg.tools.simulate(leg(), initial=mg.initial_state(leg(), activation=0.02), duration=0.2)
+    start = mg.initial_state(leg(), activation=0.02)
+    result = mg.tools.simulate(leg(), initial=start, duration=0.2)
     least = np.asarray(leg().muscles.numbers["minimum_activation"])
     assert (least > 0).all()
-    np.testing.assert_array_equal(np.asarray(result.trajectory.state.activation)[-1], least)
-    mg.simulate(leg(), result.trajectory.at(-1), duration=0.01)  # goes on from there
+    names = [f"/forceset/{name}/activation" for name in leg().muscle_names]
+    np.testing.assert_array_equal(result.states().columns(names)[-1], least)
+    (shown,) = (panel for panel in panels(leg(), result.trajectory) if panel.title.startswith("activation"))
+    np.testing.assert_array_equal(shown.values[-1], least)
+    half, end = result.trajectory.at(10), result.trajectory.at(-1)
+    assert (np.asarray(half.activation) < least).all() and (np.asarray(end.activation) < 0).all()
+    rest = mg.tools.simulate(leg(), initial=half, duration=0.1).trajectory
+    np.testing.assert_allclose(rest.at(-1).activation, end.activation, atol=1e-6)
+    mg.tools.simulate(leg(), initial=end, duration=0.01)  # goes on from below 0, too
+
+
+def test_a_start_is_assembled_at_its_time():
+    """A coordinate that a function of time sets: 0.2 + 0.5 t."""
+    description = mg.read_osim(mg.models.model_path("double_pendulum"))
+    description.muscles.clear()
+    elbow = description.joints[1].coordinates[0]
+    elbow.prescribed, elbow.prescribed_function = True, LinearFunction((0.5, 0.2))
+    model = mg.compile_model(description)
+    nothing = mg.ControlSignal(jnp.array([2.0, 2.01]), jnp.zeros((2, len(model.control_names))))
+    rows = mg.Table(np.array([2.0]), np.zeros((1, 1)), ("shoulder_angle",), in_degrees=False)
+    for start in (None, rows):
+        first = mg.tools.simulate(model, nothing, initial=start).trajectory.at(0)
+        assert float(first.time) == 2.0
+        np.testing.assert_allclose([first.q[1], first.u[1]], [1.2, 0.5], rtol=1e-12)
+    state = mg.initial_state(model, time=2.0)
+    np.testing.assert_allclose([state.q[1], state.u[1], state.time], [1.2, 0.5, 2.0], rtol=1e-12)
 
 
 @pytest.mark.parametrize(

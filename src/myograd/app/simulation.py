@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from pathlib import Path
 
 import jax
@@ -10,7 +11,7 @@ from rich.table import Table as View
 
 import myograd
 from myograd.app.peer import simulated
-from myograd.simulation.trajectory import Trajectory
+from myograd.simulation.trajectory import Trajectory, acting_activations
 from myograd.tools.simulation import Simulation
 
 
@@ -46,9 +47,10 @@ def against_opensim(done: Simulation, path: Path, accuracy: float) -> str:
     model, trajectory = done.model, done.trajectory
     time, start = np.asarray(trajectory.time), trajectory.at(0)
     theirs = simulated(path, start, time - time[0], np.asarray(trajectory.controls), time - time[0], accuracy)
+    ours = replace(trajectory.state, activation=acting_activations(model, trajectory))  # as OpenSim's getActivation
     apart = []
     for what, unit in (("q", "rad, m"), ("u", "rad/s, m/s"), ("activation", ""), ("fiber_length", "m")):
-        gap = np.abs(np.asarray(getattr(trajectory.state, what)) - getattr(theirs, what))
+        gap = np.abs(np.asarray(getattr(ours, what)) - getattr(theirs, what))
         if np.isfinite(gap).any():
             row, column = np.unravel_index(np.nanargmax(gap), gap.shape)
             names = model.coordinate_names if what in "qu" else model.muscle_names

@@ -11,7 +11,7 @@ from plotly.subplots import make_subplots
 
 import myograd
 from myograd.files.page import label, write_page
-from myograd.simulation.trajectory import Trajectory
+from myograd.simulation.trajectory import Trajectory, acting_activations
 
 COLORS = qualitative.Dark24
 DASHES = ("solid", "dash", "dot")  # for more lines than there are colours
@@ -82,8 +82,8 @@ def panels(model: myograd.Model, trajectory: Trajectory) -> list[Panel]:
         if which.size:
             found.append(Panel(title, tuple(names[i] for i in which), scale * q[:, which], legend))
     if model.muscle_names:
-        state = trajectory.state
-        length = np.asarray(state.fiber_length / model.muscles.optimal_fiber_length)
-        found.append(Panel("activation [1]", model.muscle_names, np.asarray(state.activation), "legend3"))
+        length = np.asarray(trajectory.state.fiber_length / model.muscles.optimal_fiber_length)
+        activation = np.asarray(acting_activations(model, trajectory))
+        found.append(Panel("activation [1]", model.muscle_names, activation, "legend3"))
         found.append(Panel("fibre length [optimal lengths]", model.muscle_names, length, "legend3"))
     return found

@@ -8,6 +8,7 @@ from typing import Any
 import jax
 import jax.numpy as jnp
 import numpy as np
+from jax.core import Tracer
 from jaxtyping import Array, Float
 
 from .._arrays import as_array
@@ -24,19 +25,28 @@ from ..system.state import State
 
 
 def initial_state(
-    model: Model, q: Any = None, u: Any = None, activation: Any = None, accept: tuple[str, ...] = ()
+    model: Model,
+    q: Any = None,
+    u: Any = None,
+    activation: Any = None,
+    accept: tuple[str, ...] = (),
+    time: float | Float[Array, ""] = 0.0,
 ) -> State:
     """Where a simulation may start: constraints satisfied, muscles in equilibrium.
 
     q, u: coordinates and speeds; None for the file's defaults, and for rest. activation: one number for all muscles, or one for
-    each; None for the file's defaults.
+    each; None for the file's defaults. time [s]: of the start, which prescribed coordinates depend on.
     """
-    q = assemble(model, model.default_pose() if q is None else q, accept=accept)
-    u = project_speeds(model, q, as_array(np.zeros(q.shape)) if u is None else u, accept=accept)
+    q = assemble(model, model.default_pose() if q is None else q, time, accept=accept)
+    u = project_speeds(model, q, as_array(np.zeros(q.shape)) if u is None else u, time, accept=accept)
     if activation is None:
         activation = default_activation(model)
     activation = jnp.broadcast_to(as_array(activation), (len(model.muscle_names),))
-    return equilibrium_state(model, q, u, activation, accept=accept)
+    if not isinstance(activation, Tracer):
+        outside = np.flatnonzero((np.asarray(activation) < 0) | (np.asarray(activation) > 1))
+        if outside.size:
+            raise ModelError(f"initial_state: {model.muscle_names[outside[0]]}: activation is not between 0 and 1")
+    return replace(equilibrium_state(model, q, u, activation, accept=accept), time=jnp.asarray(time, float))
 
 
 def state_from_table(model: Model, table: Table, time: float | None = None, accept: tuple[str, ...] = ()) -> State:
@@ -54,10 +64,12 @@ def state_from_table(model: Model, table: Table, time: float | None = None, acce
         if abs(table.time[row] - time) > 1e-6:
             raise ModelError(f"the table has no row at {time:g} s; nearest is {table.time[row]:g} s")
     values = state_columns(model, replace(table, time=table.time[[row]], data=table.data[[row]]), accept)
-    state = initial_state(model, *(values[kind][0] for kind in ("value", "speed", "activation")), accept=accept)
+    q, u, activation = (values[kind][0] for kind in ("value", "speed", "activation"))
+    # OpenSim's Manager writes activations below 0, too, where muscles are not excited.
+    state = initial_state(model, q, u, np.maximum(activation, 0.0), accept=accept, time=float(table.time[row]))
     known = known_fibers(model, np.asarray(state.q)[None], values, table.time[[row]], accept)[0]
     fibers = np.where(np.isnan(known), state.fiber_length, known)
-    return State(state.q, state.u, state.activation, jnp.asarray(fibers), jnp.asarray(float(table.time[row])))
+    return replace(state, activation=jnp.asarray(activation), fiber_length=jnp.asarray(fibers))
 
 
 def state_columns(model: Model, table: Table, accept: tuple[str, ...] = ()) -> dict[str, np.ndarray]:

@@ -84,13 +84,15 @@ def advanced(
     def step(state: tuple[Progress, ReducedState, Array]) -> tuple[Progress, ReducedState, Array]:
         at, rows, taken = state
         y, error, dense, inner, result = solver.step(ODE, at.time, at.next, at.y, system, at.solver, False)
-        # A step beyond what is possible, to a NaN, is one with a large error.
-        error = jax.tree.map(lambda x: jnp.where(jnp.isnan(x), jnp.inf, x), error)
+        finite = jnp.stack([jnp.isfinite(x).all() for x in jax.tree.leaves((y, error))]).all()
+        # A step beyond what is possible is one with a large error. The controller divides by states: inf / inf would make
+        # the next step a NaN.
+        error = jax.tree.map(lambda x: jnp.where(finite, x, jnp.inf), error)
+        tried = jax.tree.map(lambda new, old: jnp.where(finite, new, old), y, at.y)
         keep, time, following, _, controlled, trouble = controller.adapt_step_size(
-            at.time, at.next, at.y, y, system, error, cast(float, solver.error_order(ODE)), at.controller
+            at.time, at.next, at.y, tried, system, error, cast(float, solver.error_order(ODE)), at.controller
         )
         keep = jnp.asarray(keep)  # where steps are given: a plain True
-        finite = jnp.stack([jnp.isfinite(x).all() for x in jax.tree.leaves(y)]).all()
         solved = (result == diffrax.RESULTS.successful) & finite
         kept = keep & solved
 

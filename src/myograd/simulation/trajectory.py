@@ -13,15 +13,15 @@ from ..dynamics.kinematics import pose
 from ..files.tables.table import Table
 from ..model.description.muscle_properties import DE_GROOTE_FREGLY
 from ..model.model import Model
-from ..muscle.contraction import muscle_states
+from ..muscle.contraction import acting_activation, muscle_states
 from ..path.length import lengths_and_gradient
 from ..system.forces import elastic_energy
 from ..system.state import State
 
 
 class Trajectory(eqx.Module):
-    """States at `time`: each of their arrays has time as its first axis. Activations are as they act, between each muscle's
-    minimum and 1 (`muscle.contraction.acting_activation`): the integrated state may lie below, as OpenSim's does.
+    """States at `time`: each of their arrays has time as its first axis. Activations are as they are integrated, and may sink
+    below a muscle's minimum, as OpenSim's do; `acting_activations` are those that muscles use.
 
     steps, rejected: how many steps the integrator took, and tried in vain.
     """
@@ -59,8 +59,18 @@ def _energies(model: Model, states: State) -> dict[str, Float[Array, " n"]]:
     return {"kinetic": kinetic, "potential": potential, "elastic": elastic, "total": kinetic + potential + elastic}
 
 
+@eqx.filter_jit
+def acting_activations(model: Model, trajectory: Trajectory) -> Float[Array, "n m"]:
+    """Activations over time as muscles use them, and as tables, plots and OpenSim's `getActivation` give them: between each
+    muscle's minimum and 1."""
+    return jax.vmap(lambda a, controls: acting_activation(model, a, controls))(
+        trajectory.state.activation, trajectory.controls
+    )
+
+
 def state_table(model: Model, trajectory: Trajectory) -> Table:
-    """A table of states under OpenSim's names for them: what its Manager would write, in radians and metres.
+    """A table of states under OpenSim's names for them: what its Manager would write, in radians and metres, but activations as
+    they act.
 
     DeGrooteFregly2016Muscle keeps its tendon force as a state there, over the maximum isometric force.
     """
@@ -72,9 +82,10 @@ def state_table(model: Model, trajectory: Trajectory) -> Table:
             (f"/jointset/{joint}/{name}/speed", state.u[:, i]),
         ]
     tension = np.asarray(_tensions(model, trajectory.state)) if DE_GROOTE_FREGLY in classes.kind else state.fiber_length
+    activation = np.asarray(acting_activations(model, trajectory))
     for i, name in enumerate(model.muscle_names):
         if not classes.immediate_activation[i]:
-            columns.append((f"/forceset/{name}/activation", state.activation[:, i]))
+            columns.append((f"/forceset/{name}/activation", activation[:, i]))
         if not classes.rigid_tendon[i]:
             if classes.kind[i] == DE_GROOTE_FREGLY:
                 columns.append((f"/forceset/{name}/normalized_tendon_force", tension[:, i]))

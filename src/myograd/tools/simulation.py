@@ -4,11 +4,10 @@ time. Whatever can be checked is checked before anything is compiled."""
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from os import PathLike
 from typing import Any
 
-import jax.numpy as jnp
 import numpy as np
 
 from ..dynamics.entry import accepted, need_constraints
@@ -161,7 +160,7 @@ class _Start:
             return self.initial
         if isinstance(self.initial, Table):
             return state_from_table(self.model, self.initial, accept=self.accept)
-        return replace(initial_state(self.model, accept=self.accept), time=jnp.asarray(self.time))
+        return initial_state(self.model, accept=self.accept, time=self.time)
 
 
 def _loads(model: Model, given: Any) -> ExternalForces | None:

@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable, Sequence
 from pathlib import Path
-from typing import Annotated
+from typing import TYPE_CHECKING, Annotated
 
 import typer
 from rich.progress import Progress
@@ -23,6 +24,10 @@ from myograd.app.console import (
     print_written,
 )
 from myograd.errors import MyogradError
+
+if TYPE_CHECKING:
+    from myograd.files.tables.table import Table
+    from myograd.tools.simulation import Simulation
 
 
 def simulate(
@@ -135,20 +140,15 @@ def simulate(
         except myograd.SimulationStopped as stop:  # before anything was computed
             error_line("stopped", str(stop))
             raise typer.Exit(3) from None
+    tables = ((target, done.states), (controls_out, done.controls), (forces_out, done.forces))
+    written = _save(done, tables, plot)  # before anything is printed: whoever reads it may stop
+    saved = done.save(results, f"{done.model.name}_") if results else []
     out.print(simulation.view(done))
     out.print(simulation.sentence(done))
-    for written, table in ((target, done.states), (controls_out, done.controls), (forces_out, done.forces)):
-        if written:
-            myograd.write_table(table(), written)
-            print_written(written)
+    for file in written:
+        print_written(file)
     if results:
-        saved = done.save(results, f"{done.model.name}_")
         out.print(f"wrote {len(saved)} files into {results.resolve()}", soft_wrap=True)
-    if plot:
-        from myograd.app.simulation_plot import write_plot
-
-        write_plot(done.model, done.trajectory, plot)
-        print_written(plot)
     if against is Peer.OPENSIM:
         with err.status("OpenSim simulates ..."):
             differences = simulation.against_opensim(done, path, accuracy)
@@ -156,3 +156,17 @@ def simulate(
     if done.stopped:
         error_line("stopped", done.stopped)
         raise typer.Exit(3)
+
+
+def _save(done: Simulation, tables: Sequence[tuple[Path | None, Callable[[], Table]]], plot: Path | None) -> list[Path]:
+    """Write the files that were asked for, and return their paths."""
+    import myograd
+
+    for path, table in tables:
+        if path:
+            myograd.write_table(table(), path)
+    if plot:
+        from myograd.app.simulation_plot import write_plot
+
+        write_plot(done.model, done.trajectory, plot)
+    return [path for path in (*(path for path, _ in tables), plot) if path]
