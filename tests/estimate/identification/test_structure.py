@@ -81,8 +81,10 @@ def test_low_passed_noise_raises_no_alarm(step: float, measured: Callable[..., N
     assert all(taken_for_white)  # else there is nothing to be shown here
 
 
-@pytest.mark.parametrize(("lasting", "share"), [(0.3, 1.0), (0.3, 0.8)])
+@pytest.mark.parametrize(("lasting", "share"), [(0.3, 0.95), (0.3, 0.8)])
 def test_low_passed_smooth_errors_are_detected(lasting: float, share: float):
+    """With some noise, as recordings with a low-pass have. (Without any, the filter itself makes the errors look slower, and 1.3
+    times as large.)"""
     random = np.random.default_rng(6)
     filtered = low_pass_of(LOW_PASS, 1 / (16 * LOW_PASS))
     found = [structure(low_passed(random, filtered, lasting, share)) for _ in range(6)]
