@@ -33,6 +33,12 @@ class LowPass:
         kernel = self.kernel.reshape(-1, *(1,) * (x.ndim - 1))
         return self.kept(signal.fftconvolve(x, kernel, mode="same", axes=0))
 
+    @property
+    def noise(self) -> np.ndarray:
+        """Autocorrelation of what it makes of white noise, by rows apart that are kept."""
+        found = signal.correlate(self.kernel, self.kernel)[len(self.kernel) - 1 :: self.keep]
+        return found / found[0]
+
     def kept(self, x: np.ndarray) -> np.ndarray:
         """Of R rows, those that are left."""
         return x[self.edge : len(x) - self.edge : self.keep]

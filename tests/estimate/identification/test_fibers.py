@@ -84,6 +84,23 @@ def test_fibres_at_their_shortest_do_not_move_with_parameters(driven: mg.Model, 
     assert (slope[np.array([0, 2])] < 0).all()  # more active fibres are shorter
 
 
+def test_fibres_that_were_not_found_are_not_numbers(
+    driven: mg.Model, signals: tuple[jax.Array, jax.Array], monkeypatch: pytest.MonkeyPatch
+):
+    """Neither method finds the second muscle's: no number, and no derivative that looks like one; others have theirs."""
+    length, a = signals
+    short = length.at[:, 1].add(-1.5 * float(driven.muscles.optimal_fiber_length[1]))  # too short for Newton's method
+    longer = 1.5 * np.asarray(shortest_allowed(driven))
+    monkeypatch.setattr(forces, "stepped_fibers", lambda *_: jnp.broadcast_to(longer, short.shape))
+
+    def last(a: jax.Array) -> jax.Array:
+        return forces.solved_fibers(driven, short, a, STEP, forces.resting_fibers(driven, short, a))[-1]
+
+    value, slope = jax.jit(lambda a: jax.jvp(last, (a,), (jnp.ones_like(a),)))(a)
+    np.testing.assert_array_equal(np.isfinite(value), [True, False, True])
+    np.testing.assert_array_equal(np.isfinite(slope), [True, False, True])
+
+
 @pytest.mark.slow
 @pytest.mark.parametrize("gait", GAITS)
 def test_fibres_of_gait_models_are_finite(pack: Path, gait: str, measured: Callable[..., None]):

@@ -12,8 +12,8 @@ import pytest
 import myograd as mg
 from myograd.errors import ActivationWarning, MyogradError
 from myograd.estimate.identification.adam import fit_adam
-from myograd.estimate.identification.choices import Choices
-from myograd.estimate.identification.diagnostics import check
+from myograd.estimate.identification.choices import Choices, FiberSource
+from myograd.estimate.identification.diagnostics import check, diagnostics
 from myograd.estimate.identification.fit import Fit, fit, ordered_poles
 from myograd.estimate.identification.fitted import fitted_model, tendon_stage
 from myograd.estimate.identification.problem import Problem
@@ -21,11 +21,12 @@ from myograd.estimate.identification.scores import scores
 from myograd.estimate.identification.search import search, spread_starts
 from myograd.estimate.identification.setup import identification
 from myograd.estimate.identification.shipped import shipped_deep, shipped_recording, shipped_truth
+from myograd.estimate.identification.structure import Structure
 from myograd.estimate.identification.uncertainty import relative_errors, uncertainty
 from myograd.estimate.identification.undetermined import undetermined
 from myograd.estimate.identification.validate import validate
 from myograd.estimate.inverse.mechanics import mechanics
-from myograd.estimate.least_squares import Options
+from myograd.estimate.least_squares import Options, Outcome
 from myograd.estimate.recording import Recording, check_recording, read_recording
 from myograd.files.tables.table import Table
 from myograd.models import model_path
@@ -217,6 +218,19 @@ def test_a_dead_channel_is_told(problem: Problem, recording: Recording):
     emg[:, recording.channels.index("DELT2")] = 0.05
     with pytest.raises(MyogradError, match="'DELT2' is flat"):
         check(replace(problem, recordings=(replace(recording, emg=emg),)))
+
+
+def test_fibres_that_are_often_at_their_shortest_are_told(problem: Problem):
+    schemes = tuple(scheme._replace(fibers=FiberSource.SOLVED) for scheme in problem.schemes)
+    problem = replace(problem, schemes=schemes)
+    z = problem.parameters.start()
+    fibers = problem.guess(z)
+    name = problem.identifiability.identifiable[1]
+    short = [it._replace(length=it.length.at[: len(it.length) // 10, 1].set(0.0)) for it in fibers]
+    noise = Structure(False, 0.0, 1.0, 0.0, 0.1)
+    at = Fit(problem, z, 0.0, 0.0, Outcome.CONVERGED, True, 0)
+    assert f"samples: {name}. " in "".join(diagnostics(replace(at, fibers=short), 0.0, noise))
+    assert "shortest" not in "".join(diagnostics(replace(at, fibers=fibers), 0.0, noise))
 
 
 def test_good_recordings_pass(problem: Problem):

@@ -233,7 +233,7 @@ def test_both_forms_of_the_residual_agree(arm: mg.Model, swing: Recording, worke
             mg.bias_forces(arm, q, u),
             G,
             -bias,
-            swing.udot[k],
+            jnp.asarray(swing.udot[k]),
             jnp.asarray(pull[which].T) @ force[k],
             jnp.asarray(pull[[arm.muscle_names.index(name) for name in deep]]),
         )

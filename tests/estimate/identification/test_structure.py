@@ -7,17 +7,19 @@ from dataclasses import replace
 
 import numpy as np
 import pytest
-from scipy import signal
+from scipy import linalg, signal
 
 from myograd.estimate.identification.choices import Choices
 from myograd.estimate.identification.fit import fit
 from myograd.estimate.identification.setup import identification
-from myograd.estimate.identification.structure import MARGIN, Rows, Structure, matern, structure
+from myograd.estimate.identification.structure import MARGIN, MOST, WHITE, Rows, Structure, matern, structure
 from myograd.estimate.identification.uncertainty import LEARNED, uncertainty
+from myograd.estimate.signals import LowPass, low_pass_of
 from myograd.studies._identification_cases import OPENSIM, opensim_case
 from myograd.studies.people import BODIES
 
 STEP, COUNT, PARAMETERS = 0.02, 100, 12
+LOW_PASS = 6.0  # Hz
 
 
 def residual_of(errors: np.ndarray, slopes: np.ndarray) -> np.ndarray:
@@ -25,12 +27,30 @@ def residual_of(errors: np.ndarray, slopes: np.ndarray) -> np.ndarray:
     return errors - slopes @ np.linalg.lstsq(slopes, errors, rcond=None)[0]
 
 
-def fitted(random: np.random.Generator, errors: list[np.ndarray]) -> list[Rows]:
+def fitted(
+    random: np.random.Generator, errors: list[np.ndarray], step: float = STEP, noise: np.ndarray = WHITE
+) -> list[Rows]:
     """Two recordings, fitted together by smooth functions of time, as movements are."""
-    low_pass = signal.butter(2, 2.0, fs=1 / STEP, output="sos")
-    slopes = [signal.sosfiltfilt(low_pass, random.standard_normal((COUNT, PARAMETERS)), axis=0) for _ in errors]
+    low_pass = signal.butter(2, 2.0, fs=1 / step, output="sos")
+    slopes = [
+        signal.sosfiltfilt(low_pass, random.standard_normal((len(errors[0]), PARAMETERS)), axis=0) for _ in errors
+    ]
     left = residual_of(np.concatenate(errors), np.concatenate(slopes))
-    return [Rows(r, J, STEP) for r, J in zip(np.split(left, len(errors)), slopes, strict=True)]
+    return [Rows(r, J, step, noise) for r, J in zip(np.split(left, len(errors)), slopes, strict=True)]
+
+
+def low_passed(random: np.random.Generator, filtered: LowPass, lasting: float, share: float) -> list[Rows]:
+    """Two recordings whose errors, partly smooth (`share` of their size), went through the low-pass. Of size one after it."""
+    count = COUNT * filtered.keep + 2 * filtered.edge
+    step = 1 / (16 * LOW_PASS)
+    apart = step * np.abs(np.subtract.outer(np.arange(count), np.arange(count)))
+    factor = np.linalg.cholesky(matern(apart, lasting) + 1e-9 * np.eye(count))
+    errors = []
+    for _ in range(2):
+        noise, smooth = filtered(random.standard_normal(count)), filtered(factor @ random.standard_normal(count))
+        noise = noise / np.linalg.norm(filtered.kernel)
+        errors.append(share * smooth + np.sqrt(1 - share**2) * noise)
+    return fitted(random, errors, filtered.keep * step, filtered.noise)
 
 
 def smooth_errors(random: np.random.Generator, lasting: float) -> np.ndarray:
@@ -43,6 +63,46 @@ def test_white_residuals_raise_no_alarm(measured: Callable[..., None]):
     alarms = [structure(fitted(random, list(random.standard_normal((2, COUNT))))).systematic for _ in range(30)]
     measured("false alarms of white residuals", 100 * np.mean(alarms), "%")
     assert not any(alarms)
+
+
+@pytest.mark.parametrize("step", [1 / (16 * LOW_PASS), 1 / (5 * LOW_PASS)])
+def test_low_passed_noise_raises_no_alarm(step: float, measured: Callable[..., None]):
+    """The library's own filter correlates rows, the more the fewer samples a recording has (in the second case all are kept)."""
+    random = np.random.default_rng(5)
+    filtered = low_pass_of(LOW_PASS, step)
+    alarms, taken_for_white = [], []
+    for _ in range(15):
+        noise = [filtered(random.standard_normal(COUNT * filtered.keep + 2 * filtered.edge)) for _ in range(2)]
+        rows = fitted(random, noise, filtered.keep * step, filtered.noise)
+        alarms.append(structure(rows).systematic)
+        taken_for_white.append(structure([one._replace(noise=WHITE) for one in rows]).systematic)
+    measured("false alarms of low-passed noise", 100 * np.mean(alarms), "%")
+    assert not any(alarms)
+    assert all(taken_for_white)  # else there is nothing to be shown here
+
+
+@pytest.mark.parametrize(("lasting", "share"), [(0.3, 0.95), (0.3, 0.8)])
+def test_low_passed_smooth_errors_are_detected(lasting: float, share: float):
+    """With some noise, as recordings with a low-pass have. (Without any, the filter itself makes the errors look slower, and 1.3
+    times as large.)"""
+    random = np.random.default_rng(6)
+    filtered = low_pass_of(LOW_PASS, 1 / (16 * LOW_PASS))
+    found = [structure(low_passed(random, filtered, lasting, share)) for _ in range(6)]
+    assert all(it.systematic for it in found)
+    assert np.median([it.smooth for it in found]) == pytest.approx(share, rel=0.3)
+    assert np.median([it.lasting for it in found]) == pytest.approx(lasting, rel=0.3)
+
+
+def test_thinned_rows_are_made_white_as_well():
+    """More rows than the likelihood is worked out for: the correlation is that of the rows that are left."""
+    random = np.random.default_rng(7)
+    filtered = low_pass_of(LOW_PASS, 1 / (16 * LOW_PASS))
+    count = 4 * COUNT * filtered.keep + 2 * filtered.edge
+    for _ in range(2):
+        noise = [filtered(random.standard_normal(count)) for _ in range(2)]
+        rows = fitted(random, noise, filtered.keep / (16 * LOW_PASS), filtered.noise)
+        assert sum(len(one.residual) for one in rows) > MOST
+        assert not structure(rows).systematic
 
 
 @pytest.mark.parametrize(("lasting", "share"), [(0.1, 1.0), (0.3, 1.0), (0.2, 0.8)])
@@ -70,13 +130,15 @@ def test_errors_that_parameters_absorb_are_estimated_from_what_is_left():
 
 def test_spread_is_that_of_the_covariance():
     random = np.random.default_rng(3)
-    rows = [Rows(np.zeros(n), random.standard_normal((n, 3)), STEP) for n in (30, 20)]
+    noises = [(30, WHITE), (20, np.array([1.0, 0.5, 0.1]))]
+    rows = [Rows(np.zeros(n), random.standard_normal((n, 3)), STEP, noise) for n, noise in noises]
     found = Structure(True, 100.0, 0.3, 0.7, 0.1).spread(rows)
     expected = np.zeros((3, 3))
     for one in rows:
         n = len(one.residual)
         K = matern(STEP * np.abs(np.subtract.outer(np.arange(n), np.arange(n))), 0.1)
-        expected += one.slopes.T @ (0.09 * np.eye(n) + (MARGIN * 0.7) ** 2 * K) @ one.slopes
+        C = linalg.toeplitz(np.concatenate([one.noise, np.zeros(n - len(one.noise))]))
+        expected += one.slopes.T @ (0.09 * C + (MARGIN * 0.7) ** 2 * K) @ one.slopes
     np.testing.assert_allclose(found, expected, rtol=1e-10)
 
 

@@ -4,12 +4,16 @@ from __future__ import annotations
 
 from dataclasses import replace
 
+import jax.numpy as jnp
 import numpy as np
 from scipy import signal
 
 from ...errors import MyogradError
 from ..recording import Recording
+from .choices import FiberSource
+from .fiber_steps import at_shortest
 from .fit import Fit
+from .forces import with_muscle_values
 from .problem import Problem
 from .structure import Structure
 
@@ -22,6 +26,7 @@ LOOK = 0.04  # ... in steps of this
 NATURAL = 0.1  # s that they may seem to be apart, as the delay of EMG is not known yet
 FASTEST = 15.0  # Hz: above it there is no movement
 NOISY = 0.7  # of the accelerations above that: they are noise
+OFTEN = 0.05  # part of the samples
 BETTER = 0.6  # of the unexplained squares: a shift that leaves less than this is an error
 
 
@@ -88,7 +93,7 @@ def _check_clocks(problem: Problem) -> None:
         if not np.isfinite(of_it).any():
             continue  # fibres that cannot balance: the fit will say of which muscle
         best = float(shifts[np.nanargmin(of_it)])
-        if abs(best) > NATURAL and of_it.min() < BETTER * of_it[now]:
+        if abs(best) > NATURAL and np.nanmin(of_it) < BETTER * of_it[now]:
             raise MyogradError(
                 f"recording {recording.name!r}: EMG fits the motion best if shifted {abs(best):.1f} s "
                 f"{'later' if best > 0 else 'earlier'}; muscles act 0 to 0.15 s after their EMG. "
@@ -106,6 +111,19 @@ def _shifted(problem: Problem, z: np.ndarray, by: float) -> np.ndarray:
     return there.residual(z, there.guess(z))[0]
 
 
+def _often_shortest(fit: Fit) -> list[str]:
+    """Muscles whose solved fibres are often at their shortest."""
+    problem, held = fit.problem, []
+    unknowns = problem.parameters.unknowns(jnp.asarray(fit.z))
+    for i, fibers in enumerate(fit.fibers):
+        driven, scheme, _ = problem.at(i, unknowns)
+        if scheme.fibers is FiberSource.SOLVED:
+            driven = with_muscle_values(driven, unknowns.muscle)
+            held.append(np.asarray(at_shortest(driven, fibers.length)))
+    often = np.concatenate(held).mean(axis=0) > OFTEN if held else []
+    return [name for name, it in zip(problem.identifiability.identifiable, often, strict=bool(held)) if it]
+
+
 def diagnostics(fit: Fit, torque: float, left: Structure) -> list[str]:
     """What to say of a fit besides its numbers. `torque`: the part of the inverse-dynamics torque that it leaves on its own
     recordings (`Validation.normalised_torque`). `left`: of its residual (`Uncertainty.structure`)."""
@@ -121,6 +139,13 @@ def diagnostics(fit: Fit, torque: float, left: Structure) -> list[str]:
         )
     if "emg.delay" in limits:
         found.append("The electromechanical delay is at its limit: the clocks of motion and EMG may be shifted.")
+    held = _often_shortest(fit)
+    if held:
+        found.append(
+            f"Fibres at their shortest in more than {100 * OFTEN:.0f} % of the samples: {', '.join(held)}. There the "
+            "muscles' paths are too short for them, and say nothing of their numbers; are their tendon slack lengths near those "
+            "of the subject?"
+        )
     if torque > UNEXPLAINED:
         found.append(
             f"The fit leaves {100 * torque:.0f} % of the torque unexplained: the recordings do not fit this model. Are the "

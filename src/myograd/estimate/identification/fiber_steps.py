@@ -13,7 +13,7 @@ from collections.abc import Callable
 
 import jax.numpy as jnp
 from jax import lax
-from jaxtyping import Array, Float
+from jaxtyping import Array, Bool, Float
 
 from ...model.model import Model
 from ...muscle.classes.roots import bracketed_root
@@ -25,6 +25,7 @@ OfOne = Float[Array, " m"]
 Balance = Callable[[OfOne, OfOne, OfOne, OfOne], OfOne]
 """Of path length, activation, fibre length and velocity: normalised."""
 SHORTEST = 0.02  # of the optimal fibre length
+ROUNDING = 1e-9
 RESOLVED = (
     1e-12  # of the maximum force: a slack tendon and a fibre at its largest speed balance at any length below that
 )
@@ -33,6 +34,11 @@ RESOLVED = (
 def shortest_allowed(driven: Model) -> OfOne:
     """[m] m: the muscles' shortest fibres, or a small part of the optimal length where a class has none."""
     return jnp.maximum(shortest_fibers(driven), SHORTEST * driven.muscles.optimal_fiber_length)
+
+
+def at_shortest(driven: Model, fiber: Samples) -> Bool[Array, "T m"]:
+    """Which fibres are no longer than that."""
+    return fiber <= shortest_allowed(driven) * (1 + ROUNDING)
 
 
 def stepped_fibers(

@@ -32,7 +32,7 @@ from ...muscle.activation import integrate_activation
 from ...muscle.contraction import fiber_equilibrium, fiber_forces, force_balance, muscle_states
 from ...muscle.emg import emg_to_excitation
 from .choices import OF_MODEL
-from .fiber_steps import shortest_allowed, stepped_fibers
+from .fiber_steps import at_shortest, shortest_allowed, stepped_fibers
 
 Samples = Float[Array, "T m"]
 OfMuscles = Mapping[str, Float[Array, " m"]]
@@ -138,8 +138,8 @@ def solved_fibers(
     driven: Model, length: Samples, activation: Samples, step: float, guess: Samples, order: int = 3
 ) -> Samples:
     """[T, m] Fibre lengths [m] that balance at every sample; at the first one fibres are at rest. Where the path is too short for
-    that, the shortest fibre. Derivatives with respect to the driven model's muscles, lengths and activation are those of the
-    equations.
+    that, the shortest fibre; not a number where none was found. Derivatives with respect to the driven model's muscles, lengths
+    and activation are those of the equations.
 
     Each muscle is solved by itself: those that Newton's method over all samples does not solve are solved sample by sample.
     """
@@ -165,7 +165,9 @@ def solved_fibers(
 
     def by_steps() -> Samples:
         stepped = stepped_fibers(fixed[0], partial(_balance_of_one, fixed[0]), *fixed[1:], step, BACKWARD[order])
-        return jnp.where(solved, found, stepped)
+        left = _balance(*fixed, stepped, rate_of(stepped, step, order))
+        balanced = (jnp.abs(left) <= UNBALANCED) | at_shortest(fixed[0], stepped)
+        return jnp.where(solved, found, jnp.where(balanced, stepped, jnp.nan))
 
     found = lax.cond(jnp.all(solved), lambda: found, by_steps)
     kinds = _Kinds(driven)
@@ -199,7 +201,7 @@ def _implicit(kinds: _Kinds, step: float, order: int, primals: Any, tangents: An
 
     change = jax.jvp(of, (muscles, length, activation), tangents[:3])[1]
     balance, by_length, by_velocity = _slopes(kinds(muscles), length, activation, root, step, order)
-    held = jnp.abs(balance) > UNBALANCED  # a fibre at its shortest, which stays there
+    held = at_shortest(kinds(muscles), root) & (jnp.abs(balance) > UNBALANCED)  # stays there
     change, by_velocity = (jnp.where(held, 0.0, x) for x in (change, by_velocity))
     return root, _recurrence(-change, jnp.where(held, 1.0, by_length), by_velocity, step, order)
 

@@ -4,12 +4,13 @@ Geometry that is not the person's, a muscle that is missing, or steps that are t
 in time. Parameters absorb most of such an error, so what is left of it says too little: intervals made from it alone are too
 narrow. Here the error at the true parameters is white noise plus a smooth random function of time, with covariance
 
-    S = white^2 I + smooth^2 K,       K_ij = Matern's (5/2) of |t_i - t_j| / lasting, zero between recordings,
+    S = white^2 C + smooth^2 K,       K_ij = Matern's (5/2) of |t_i - t_j| / lasting,
 
-and the three numbers are the most likely ones for the part of the residual that no change of the parameters can reach: its
-projection beyond the columns of the Jacobian (restricted maximum likelihood: Patterson and Thompson, Biometrika 58, 1971; for
-models that are wrong, Kennedy and O'Hagan, J. R. Statist. Soc. B 63, 2001). The residual has structure where S is far more likely
-than white noise.
+K zero between recordings and between equations; C the correlation that a recording's low-pass gives white noise
+(`signals.LowPass`), the identity without one. Rows are made white by the inverse of C's Cholesky factor. The three numbers are
+the most likely ones for the part of the residual that no change of the parameters can reach: its projection beyond the columns
+of the Jacobian (restricted maximum likelihood: Patterson and Thompson, Biometrika 58, 1971; for models that are wrong, Kennedy
+and O'Hagan, J. R. Statist. Soc. B 63, 2001). The residual has structure where S is far more likely than noise alone.
 """
 
 from __future__ import annotations
@@ -27,7 +28,9 @@ TRIED = 7  # ... at so many values first, then about the best of them
 LEAST_WHITE = 1e-7  # of the smooth part's variance
 LIKELIER = 16.0  # twice the logarithm of the ratio of likelihoods above which noise is not the explanation
 MARGIN = 1.5  # times the estimate: systematic errors are not alike at all times, as K has them; one that was known was larger
-SHARE = 0.1  # of the residual's variance: a smooth part below this is not worth a word
+SHARE = 0.1  # of the errors' variance: a smooth part below this is not worth a word
+WHITE = np.ones(1)
+JITTER = 1e-6  # of the noise's variance: where the low-pass leaves nothing of it, there is nothing to divide by
 
 
 class Rows(NamedTuple):
@@ -39,6 +42,14 @@ class Rows(NamedTuple):
     """[n, parameters]"""
     step: float
     """[s]"""
+    noise: np.ndarray = WHITE
+    """autocorrelation of the noise, by rows apart; zero beyond"""
+
+    @property
+    def noise_correlation(self) -> np.ndarray:
+        """[n] by rows apart"""
+        known = self.noise[: len(self.residual)]
+        return np.pad(known, (0, len(self.residual) - len(known)))
 
 
 @dataclass(frozen=True)
@@ -46,7 +57,7 @@ class Structure:
     """Of the errors that a residual has at the true parameters."""
 
     systematic: bool
-    """whether white noise cannot explain the residual"""
+    """whether noise cannot explain the residual"""
     likelier: float
     """twice the logarithm of the ratio of the two likelihoods"""
     white: float
@@ -66,8 +77,8 @@ class Structure:
         found = np.zeros((rows[0].slopes.shape[1],) * 2)
         for one in rows:
             n = len(one.residual)
-            half = self.allowed**2 * matern(one.step * np.arange(n), self.lasting)
-            half[0] += self.white**2
+            smooth = self.allowed**2 * matern(one.step * np.arange(n), self.lasting)
+            half = smooth + self.white**2 * one.noise_correlation
             both = np.concatenate([half[:0:-1], half])
             found += one.slopes.T @ signal.fftconvolve(one.slopes, both[:, None], axes=0)[n - 1 : 2 * n - 1]
         return found
@@ -92,8 +103,12 @@ def structure(rows: Sequence[Rows]) -> Structure:
     """Of all equations and recordings together."""
     count = sum(len(one.residual) for one in rows)
     rows = [_thinned(one, -(-count // MOST)) for one in rows]
-    r = np.concatenate([one.residual for one in rows])
-    J = np.concatenate([one.slopes for one in rows])
+    factors = [
+        linalg.cholesky(linalg.toeplitz(one.noise_correlation) + JITTER * np.eye(len(one.residual)), lower=True)
+        for one in rows
+    ]
+    r = np.concatenate([_whitened(factor, one.residual) for factor, one in zip(factors, rows, strict=True)])
+    J = np.concatenate([_whitened(factor, one.slopes) for factor, one in zip(factors, rows, strict=True)])
     beyond = _beyond(J)
     y = beyond.T @ r
     size = float(np.mean(y**2)) if len(y) else 0.0
@@ -102,26 +117,30 @@ def structure(rows: Sequence[Rows]) -> Structure:
     as_noise = len(y) * (1 + np.log(size))
 
     def tried(log: float) -> tuple[float, float, float]:
-        K = linalg.block_diag(*(matern(one.step * _apart(len(one.residual)), np.exp(log)) for one in rows))
-        values, vectors = linalg.eigh(beyond.T @ K @ beyond)
+        blocks = []
+        for factor, one in zip(factors, rows, strict=True):
+            K = linalg.toeplitz(matern(one.step * np.arange(len(one.residual)), np.exp(log)))
+            blocks.append(_whitened(factor, _whitened(factor, K).T))
+        values, vectors = linalg.eigh(beyond.T @ linalg.block_diag(*blocks) @ beyond)
         return _most_likely(np.maximum(values, 0.0), (vectors.T @ y) ** 2)
 
     grid = np.linspace(np.log(LASTING[0]), np.log(LASTING[1]), TRIED)
     at = int(np.argmin([tried(log)[0] for log in grid]))
     between = grid[max(at - 1, 0)], grid[min(at + 1, TRIED - 1)]
     log = float(np.asarray(optimize.fminbound(lambda log: tried(log)[0], *between, xtol=0.05)))
-    least, white, smooth = tried(log)
+    least, white_variance, smooth_variance = tried(log)
     likelier = float(as_noise - least)
-    systematic = likelier > LIKELIER and smooth > SHARE * white
-    return Structure(systematic, likelier, float(np.sqrt(white)), float(np.sqrt(smooth)), float(np.exp(log)))
+    systematic = likelier > LIKELIER and smooth_variance > SHARE * (smooth_variance + white_variance)
+    white, smooth = float(np.sqrt(white_variance)), float(np.sqrt(smooth_variance))
+    return Structure(systematic, likelier, white, smooth, float(np.exp(log)))
 
 
 def _thinned(rows: Rows, every: int) -> Rows:
-    return Rows(rows.residual[::every], rows.slopes[::every], every * rows.step)
+    return Rows(rows.residual[::every], rows.slopes[::every], every * rows.step, rows.noise[::every])
 
 
-def _apart(n: int) -> np.ndarray:
-    return np.abs(np.subtract.outer(np.arange(n), np.arange(n)))
+def _whitened(factor: np.ndarray, x: np.ndarray) -> np.ndarray:
+    return linalg.solve_triangular(factor, x, lower=True)
 
 
 def _beyond(J: np.ndarray) -> np.ndarray:

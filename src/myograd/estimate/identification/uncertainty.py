@@ -22,7 +22,7 @@ from ..parameters import default_prior
 from .choices import COMMON_NUMBERS
 from .fit import Fit
 from .problem import Problem
-from .structure import Rows, Structure, structure
+from .structure import WHITE, Rows, Structure, structure
 
 WELL = 0.05  # relative standard error up to which a number counts as well determined ...
 NOISE = 0.01  # ... at this white noise of the residual [rad/s^2]
@@ -155,13 +155,15 @@ def uncertainty(fit: Fit) -> Uncertainty:
 
 
 def rows_by_equation(problem: Problem, r: np.ndarray, J: np.ndarray) -> list[Rows]:
-    """Residual and Jacobian, by recording and equation."""
+    """Residual and Jacobian, by recording and equation. Rows adjusted to errors of EMG keep the low-pass's correlation at most:
+    the adjustment takes the motion's noise for white, and takes away what EMG makes smooth."""
     k, found = problem.identifiability.equations, []
-    for rows, scheme, own_r, own_J in zip(
-        problem.compared, problem.schemes, problem.parts(r), problem.parts(J), strict=True
+    for rows, scheme, low_pass, own_r, own_J in zip(
+        problem.compared, problem.schemes, problem.low_passes, problem.parts(r), problem.parts(J), strict=True
     ):
+        noise = WHITE if low_pass is None else low_pass.noise
         step = scheme.step * float(np.median(np.diff(rows))) if len(rows) > 1 else scheme.step
-        found += [Rows(own_r[i::k], own_J[i::k], step) for i in range(k)]
+        found += [Rows(own_r[i::k], own_J[i::k], step, noise) for i in range(k)]
     return found
 
 
