@@ -21,6 +21,8 @@ PACKAGE = Path(myograd.__file__).parent
 STUB = PACKAGE / "__init__.pyi"
 HEADER = '''"""Written by scripts/front_door.py; not edited by hand."""
 
+from typing import Any
+
 from jax import Array
 from jaxtyping import Bool, Float, Int
 

@@ -1,5 +1,7 @@
 """Written by scripts/front_door.py; not edited by hand."""
 
+from typing import Any
+
 from jax import Array
 from jaxtyping import Float
 

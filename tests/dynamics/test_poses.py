@@ -89,6 +89,12 @@ def test_a_motion_from_states(leg: mg.Model):
     np.testing.assert_allclose(again.q, motion.state.q, atol=1e-15)
 
 
+def test_a_misspelt_column_is_told(leg: mg.Model):
+    table = mg.Table(np.arange(2.0), np.zeros((2, 3)), ("hip_flexion", "knee_flexon", "ankle_dorsiflexion"))
+    with pytest.warns(mg.MotionWarning, match=r"no column for knee_flexion: .* Not used: 'knee_flexon'; misspelt\?"):
+        mg.read_motion(leg, table)
+
+
 def test_columns_that_are_missing_are_told(leg: mg.Model):
     table = mg.Table(np.array([0.0, 1.0]), np.array([[10.0], [20.0]]), ("knee_flexion",), in_degrees=True)
     with pytest.warns(mg.MotionWarning, match="no column for hip_flexion, ankle_dorsiflexion: at the default there"):

@@ -141,7 +141,7 @@ def test_a_state_is_asked_for():
             r"\(TendonForceLengthCurve/strain_at_one_norm_force\) is 0; it must be above 0",
         ),
         ("fiber_damping", 0.0, r"is 0; it must be at least 0\.001: with less, Millard's classic equation holds"),
-        ("pennation_angle", 1.6, "is 1.6 rad; it must not be negative, and below a right angle"),
+        ("pennation_angle", 1.6, "is 1.6 rad; it must be from 0 to below a right angle"),
     ],
 )
 def test_parameters_that_no_muscle_has(model: mg.Model, name: str, value: float, message: str):

@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
+from difflib import get_close_matches
 from functools import partial
 from math import pi
 from pathlib import Path
@@ -98,7 +99,10 @@ def read_motion(model: Model, source: Table | str | os.PathLike[str], accept: tu
     missing = [model.coordinate_names[i] for i in model.constraints.free if not found.given[i]]
     if missing:
         shown = ", ".join(missing[:8]) + (f" and {len(missing) - 8} more" if len(missing) > 8 else "")
-        warn(f"{what} has no column for {shown}: at the default there", MotionWarning)
+        near = {near for name in missing for near in get_close_matches(name, table.names, 1, 0.85)}
+        unused = sorted(near - set(model.coordinate_names))
+        instead = f". Not used: {', '.join(map(repr, unused))}; misspelt?" if unused else ""
+        warn(f"{what} has no column for {shown}: at the default there{instead}", MotionWarning)
     given = tuple(name for name, has in zip(model.coordinate_names, found.given, strict=True) if has)
     return Motion(table.time, assembled(model, found.values, table.time, what, accept), given)
 

@@ -51,8 +51,10 @@ ABOVE_0 = Range(_above(0.0), LARGEST, "must be above 0")
 
 MUSCLES: dict[str, Range] = {
     "max_isometric_force": NOT_NEGATIVE,
-    "pennation_angle": Range(0.0, _below(math.pi / 2), "must not be negative, and below a right angle"),
-    "maximum_pennation_angle": Range(_above(0.0), _below(math.pi / 2), "must be above 0 and below a right angle"),
+    "pennation_angle": Range(0.0, _below(math.pi / 2), "must be from 0 to below a right angle, in radians (pi/2)"),
+    "maximum_pennation_angle": Range(
+        _above(0.0), _below(math.pi / 2), "must be above 0 and below a right angle, in radians (pi/2)"
+    ),
     "minimum_activation": Range(0.0, _below(1.0), "must be from 0 to below 1"),
     "active_force_width_scale": Range(1.0, LARGEST, "must be at least 1"),
     "Flen": Range(_above(1.0), LARGEST, "must be above 1"),

@@ -4,7 +4,7 @@ time. Whatever can be checked is checked before anything is compiled."""
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from os import PathLike
 from typing import Any
 

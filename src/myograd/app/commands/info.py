@@ -14,6 +14,7 @@ from rich.text import Text
 from rich.tree import Tree
 
 from myograd.app.console import UNITS, Json, Model, amount, counted, find, out, print_json
+from myograd.errors import quoted
 from myograd.files.osim.read import read_osim
 from myograd.model.description import (
     SEVERITIES,
@@ -61,7 +62,7 @@ def info(
     else:
         out.print(info_view(description, muscles))
         if description.muscles and not muscles:
-            out.print(f"`myograd info {model} --muscles` lists each muscle.", soft_wrap=True)
+            out.print(f"`myograd info {quoted(model)} --muscles` lists each muscle.", soft_wrap=True)
 
 
 def info_data(description: ModelDescription) -> dict:

@@ -21,6 +21,7 @@ from typing import NamedTuple
 
 import numpy as np
 from scipy import linalg, optimize, signal
+from threadpoolctl import threadpool_limits
 
 MOST = 600  # rows that the likelihood is worked out for
 LASTING = (0.01, 1.0)  # s, within which `lasting` is looked for ...
@@ -99,6 +100,7 @@ def matern(apart: np.ndarray, lasting: float) -> np.ndarray:
     return (1 + x + x**2 / 3) * np.exp(-x)
 
 
+@threadpool_limits.wrap(limits=1, user_api="blas")  # many small decompositions: threads would wait for each other
 def structure(rows: Sequence[Rows]) -> Structure:
     """Of all equations and recordings together."""
     count = sum(len(one.residual) for one in rows)
