@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+import contextlib
 import csv
 import json
 import os
 import re
+import signal
 import subprocess
 import sys
 from collections.abc import Callable
@@ -19,6 +21,7 @@ from rich.console import Console
 import myograd
 import myograd as mg
 from myograd.app.cli import main
+from myograd.app.console import heard_interrupts
 from myograd.app.sweep import Curve, table
 from myograd.models import model_path, names
 
@@ -382,3 +385,13 @@ def test_an_interrupted_simulation_writes_what_it_has(run: Run, monkeypatch, tmp
     times = mg.read_table(out).time
     assert 0.1 < times[-1] <= float(stopped[1]) + 1e-9
     np.testing.assert_allclose(np.diff(times), 0.01, atol=1e-9)
+
+
+def test_an_interrupt_that_is_lost_is_raised_again():
+    """As one that comes while Python collects garbage: what callbacks raise there is printed and forgotten."""
+    with heard_interrupts() as interrupt:
+        interrupt()  # nothing was pressed
+        with contextlib.suppress(KeyboardInterrupt):
+            signal.raise_signal(signal.SIGINT)
+        with pytest.raises(KeyboardInterrupt):
+            interrupt()

@@ -30,7 +30,7 @@ def test_opensims_subjects_are_scored_against_their_own_truth(tmp_path: Path):
     assert [numbers[name] for name in COMMON] == [0.013, 0.05, 0.031, -0.7, -0.4]
     assert numbers["DELT1.max_isometric_force"] == 777.0
     assert [numbers[f"ulna.mass_center.{axis}"] for axis in "xyz"] == [1.0, 2.0, 3.0]
-    case = Case("changed", None, (), {}, {}, numbers)  # pyright: ignore[reportArgumentType]
+    case = Case("changed", mg.load_model("double_pendulum"), (), {}, {}, numbers)
     assert case.start["emg.delay"] == 0.031
 
 

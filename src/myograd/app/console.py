@@ -5,7 +5,11 @@ from __future__ import annotations
 import json
 import os
 import shlex
+import signal
 import sys
+import threading
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from enum import StrEnum
 from math import degrees
 from pathlib import Path
@@ -65,6 +69,27 @@ def find(model: str) -> Path:
     if not path.is_file():
         raise MyogradError(f"there is no file {quoted(model)}; shipped models are: {', '.join(models.names())}")
     return path
+
+
+@contextmanager
+def heard_interrupts() -> Iterator[Callable[[], None]]:
+    """Within, a function that raises KeyboardInterrupt if Ctrl-C was pressed: what Python raises while it collects garbage, as
+    it often does while JAX compiles, goes nowhere."""
+    pressed = threading.Event()
+
+    def note(*_: object) -> None:
+        pressed.set()
+        raise KeyboardInterrupt
+
+    def raised_again() -> None:
+        if pressed.is_set():
+            raise KeyboardInterrupt
+
+    before = signal.signal(signal.SIGINT, note)
+    try:
+        yield raised_again
+    finally:
+        signal.signal(signal.SIGINT, before)
 
 
 def check_output(path: Path | None, ending: str) -> None:

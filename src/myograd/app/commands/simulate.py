@@ -19,6 +19,7 @@ from myograd.app.console import (
     err,
     error_line,
     find,
+    heard_interrupts,
     need_peer,
     out,
     print_written,
@@ -119,7 +120,8 @@ def simulate(
         raise MyogradError(
             f"--integrator {integrator} takes steps of a fixed length: give it in seconds, for example --step 0.001"
         )
-    with Progress(*Progress.get_default_columns(), console=err, transient=True, disable=not err.is_terminal) as bar:
+    shown = Progress(*Progress.get_default_columns(), console=err, transient=True, disable=not err.is_terminal)
+    with heard_interrupts() as interrupt, shown as bar:
         task = bar.add_task("loading and compiling ...", total=1.0)
         try:
             loaded = myograd.load_model(path)
@@ -134,7 +136,7 @@ def simulate(
                 accuracy=accuracy,
                 step=step,
                 alpha=alpha,
-                progress=lambda part: bar.update(task, completed=part, description="simulating"),
+                progress=lambda part: interrupt() or bar.update(task, completed=part, description="simulating"),
                 accept=accepted_in(accept, loaded),
             )
         except myograd.SimulationStopped as stop:  # before anything was computed
