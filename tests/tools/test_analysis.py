@@ -117,6 +117,14 @@ def test_what_cannot_be_analysed_is_told(leg: mg.Model, arguments: dict, message
         mg.tools.analyze(leg, **arguments)
 
 
+def test_states_given_as_a_motion_are_told(leg: mg.Model):
+    table = swing(leg)
+    names = (*table.names, "/forceset/soleus/activation")
+    states = mg.Table(table.time, np.column_stack([table.data, 0.1 + 0 * table.time]), names, in_degrees=True)
+    with pytest.warns(mg.MotionWarning, match="give it as states"):
+        mg.tools.analyze(leg, states, activation=0.2)
+
+
 def test_another_motion_compiles_nothing(leg: mg.Model):
     mg.tools.analyze(leg, swing(leg), activation=0.2)
     program: Any = analysis._equilibrium

@@ -71,6 +71,8 @@ def signal_of(model: Model, table: Table) -> ControlSignal:
     excited, as in OpenSim, and told by a ControlWarning; a column of anything else is an error.
     """
     need_numbers(table, "controls")
+    if not table.names:
+        raise ModelError("controls: the table has no columns but time")
     short = [name.removesuffix("/excitation").rsplit("/", 1)[-1] for name in table.names]
     unknown = [plain for plain in short if plain not in model.control_names]
     if unknown:

@@ -91,6 +91,9 @@ def analyze(
 
 def _balanced(model: Model, motion: Source, activation: float | None, accept: tuple[str, ...]) -> State:
     """States along a motion, muscles in equilibrium."""
+    table = table_of(motion, "the motion")
+    if any(name.endswith(("/activation", "/fiber_length")) for name in table.names):
+        warn("the motion holds states of muscles, which are not used: give it as states to use them", MotionWarning)
     found = read_motion(model, motion, accept)
     q, u, _ = (jnp.asarray(x) for x in differentiated(model, found.time, found.q))
     level = default_activation(model) if activation is None else jnp.full(len(model.muscle_names), float(activation))
